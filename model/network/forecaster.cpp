@@ -5,6 +5,7 @@
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
 #include "model/network/operator_type.hpp"
+#include "model/strategies/list.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
 #include "model/time/memory_terms.hpp"
@@ -40,6 +41,16 @@ GpuProfile as_in_a_graph(GpuProfile profile, bool early) {
 bool starts_early(const NetworkQuestion &question) {
     const auto beside = [](const ScheduleLine &line) { return line.stream > 0; };
     return !question.schedule || std::ranges::none_of(question.schedule->schedule.lines, beside);
+}
+
+/// What a network takes where no strategy is asked for: those on tensor cores are not even planned.
+const std::vector<std::string> &without_tensor_cores() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all = strategy_names();
+        std::erase_if(all, [](const std::string &name) { return uses_tensor_cores(name); });
+        return all;
+    }();
+    return names;
 }
 
 /// A convolution by a setting of a strategy.
@@ -234,7 +245,8 @@ std::vector<PlannedStrategy> NetworkForecaster::settings_of(const ConvShape &sha
                 }
                 return settings;
             }
-    Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
+    Ranking ranking = rank(shape, profile_, knowledge_,
+                           question_.strategies.empty() ? without_tensor_cores() : question_.strategies);
     for (RankedSetting &setting : ranking.settings)
         settings.push_back(std::move(setting.planned));
     if (!ranking.refused.empty())
@@ -324,6 +336,8 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
         *launch.flops += operations_of(network_.operators[i], network_.input_shapes(i).front(), batch());
         *launch.parameters += network_.parameters(i);
     }
+    if (scheduled.kind == LaunchKind::unknown)
+        launch.node = network_.operators[scheduled.operators.front()].node.value_or("?");
     if (scheduled.operators.empty())
         launch.operators.push_back(network_.name_of(scheduled.writes.of));
     if (scheduled.kind == LaunchKind::placed) {
