@@ -23,8 +23,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -42,13 +44,23 @@ int most_batch(const Network &network) {
     return static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max()));
 }
 
+constexpr int any_int = std::numeric_limits<int>::max();
+
+/// What keeps a call from having more images.
+std::string why_most(const Network &network) {
+    const auto largest = largest_tensor(network);
+    return fmt::format("{}, {} an image, may have 2^31 numbers at most",
+                       largest ? "the output of " + network.operators[*largest].name : "the input",
+                       to_text(largest ? network.operators[*largest].output : network.input));
+}
+
 /// The images that a schedule says. Throws InputError if they are more than `most`.
-std::int64_t images_of(const ScheduleReading &reading, std::int64_t most) {
+std::int64_t images_of(const ScheduleReading &reading, std::int64_t most, const std::string &why) {
     if (reading.schedule.batch > most)
         throw InputError(reading.file,
                          fmt::format("batch {} makes a tensor of more than 2^31 numbers; expected at most "
-                                     "{}, for example: batch 32",
-                                     reading.schedule.batch, most));
+                                     "{}, for example: batch 32. {}",
+                                     reading.schedule.batch, most, why));
     return reading.schedule.batch;
 }
 
@@ -141,6 +153,8 @@ std::string heading(const NetworkRun &forecast, const AskedNetwork &asked) {
     if (its.forecast->low_s)
         add(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
                         short_time(*its.forecast->low_s), short_time(*its.forecast->high_s)));
+    if (its.reason)
+        add(*its.reason);
     add(light_words(forecast));
     add(left_out_words(forecast, asked));
     add(recorded_words(forecast, asked));
@@ -173,6 +187,7 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
         share += launch.share;
     if (const auto left = std::ssize(its.launches) - std::ssize(shown.first().launches); left > 0)
         add(fmt::format("and {} more, {} of the time", left, percent(1.0 - share)));
+    add(unknown_words(forecast));
     const Seconds gaps = its.gaps_s.value_or(Seconds()), all = all_of(forecast), time = time_of(forecast);
     const bool at_once = all - time >= Seconds(1e-9); // beyond rounding
     add(fmt::format("nodes {}, between launches {}, {}total {}; the time of a node has what passes before it",
@@ -243,6 +258,7 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
     Table sheet{{{"network"},
                  {"batch", As::number},
                  {"operators"},
+                 {"kind"},
                  {"shape"},
                  {"rank", As::number},
                  {"strategy"},
@@ -257,9 +273,9 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
                 {}};
     const auto add = [&](const NetworkLaunch &launch, const Cell &rank, const std::string &strategy,
                          Seconds time) {
-        sheet.rows.push_back({forecast.network, forecast.first().batch, launch.name(), launch.shape, rank,
-                              strategy, time, candidates ? Cell() : Cell(launch.share), launch.light_s,
-                              launch.flops, launch.parameters, launch.bytes,
+        sheet.rows.push_back({forecast.network, forecast.first().batch, launch.name(), kind_text(launch),
+                              launch.shape, rank, strategy, time, candidates ? Cell() : Cell(launch.share),
+                              launch.light_s, launch.flops, launch.parameters, launch.bytes,
                               launch.helps ? Cell(launch.helps->change) : Cell(),
                               launch.helps ? Cell(launch.helps->time_s) : Cell()});
     };
@@ -293,21 +309,34 @@ void write_answer(const PlannedNetwork &plan, const AskedNetwork &asked, const A
 
 } // namespace
 
-Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments) {
+Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments,
+                        const std::optional<std::string> &folder) {
     if (!is_onnx(text))
         return read_network(text, shown);
     const OnnxGraph graph = read_onnx(text, shown, input_size(arguments));
     for (const std::string &remark : graph.remarks)
         note(remark);
-    return import_onnx(graph, shown);
+    std::vector<std::string> remarks;
+    Network network = import_onnx(graph, shown, &remarks);
+    for (const std::string &remark : remarks)
+        note(remark);
+    for (const std::string &remark : remarks_on_files(graph, shown, folder))
+        note(remark);
+    return network;
 }
 
 Network network_of_file(const std::string &name, const Arguments &arguments) {
-    return network_of_text(read_file(name), shown_name(name), arguments);
+    const std::string folder = name == "-" ? "" : std::filesystem::path(name).parent_path().string();
+    return network_of_text(read_file(name), shown_name(name), arguments,
+                           name == "-" ? std::nullopt : std::optional(folder));
 }
 
 int asked_images(const Arguments &arguments, const Network &network) {
-    return arguments.integer("batch", 1, 1, most_batch(network));
+    const int most = most_batch(network), asked = arguments.integer("batch", 1, 1, any_int);
+    if (asked > most)
+        arguments.refuse(fmt::format("--batch must be an integer from 1 to {}, got {}: {}", most, asked,
+                                     why_most(network)));
+    return asked;
 }
 
 Network asked_network(const Arguments &arguments) {
@@ -317,9 +346,11 @@ Network asked_network(const Arguments &arguments) {
         return found->second;
     const std::vector<std::string> shipped = shipped_networks();
     const bool ships = std::ranges::find(shipped, name) != shipped.end();
-    return read
-        .emplace(name, ships || (name != "-" && !file_exists(name)) ? find_network(name)
-                                                                    : network_of_file(name, arguments))
+    // What has the ending of a file or lies in a folder is no name: reading it says what is wrong.
+    const bool is_file = name == "-" || file_exists(name) || name.find('/') != std::string::npos ||
+                         std::ranges::any_of(std::array{".onnx", ".json", ".gz"},
+                                             [&](const char *end) { return name.ends_with(end); });
+    return read.emplace(name, ships || !is_file ? find_network(name) : network_of_file(name, arguments))
         .first->second;
 }
 
@@ -328,7 +359,7 @@ std::optional<ScheduleReading> asked_schedule(const Arguments &arguments) {
         return std::nullopt;
     const std::string file = arguments.text("schedule", "");
     ScheduleReading reading = parse_schedule(read_file(file), shown_name(file));
-    const int batch = arguments.integer("batch", 1, 1, std::numeric_limits<int>::max());
+    const int batch = arguments.integer("batch", 1, 1, any_int);
     if (arguments.has("batch") && batch != reading.schedule.batch && reading.problems.empty())
         arguments.refuse(fmt::format("--batch {} and {}, which is of batch {}, were both given; a schedule "
                                      "says its batch, whose line can be changed",
@@ -356,7 +387,8 @@ AskedNetwork read_asked_network(const Arguments &arguments, ProfileVariant gpu,
     asked.question.batch = asked_images(arguments, asked.network);
     asked.question.schedule = std::move(schedule);
     if (asked.question.schedule)
-        asked.question.batch = images_of(*asked.question.schedule, most_batch(asked.network));
+        asked.question.batch =
+            images_of(*asked.question.schedule, most_batch(asked.network), why_most(asked.network));
     asked.question.strategies = arguments.texts("strategy");
     if (arguments.has("tensor-cores") && asked.question.strategies.empty())
         asked.question.strategies = strategy_names();
@@ -408,6 +440,11 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
 }
 
 } // namespace
+
+std::string forecast_of_network(const Arguments &arguments, ProfileVariant gpu) {
+    const AskedNetwork asked = read_asked_network(arguments, std::move(gpu));
+    return document(asked.plan().forecast, asked);
+}
 
 int predict_network(const Arguments &arguments) {
     if (arguments.has("devices"))

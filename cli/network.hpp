@@ -26,11 +26,15 @@ Network asked_network(const Arguments &arguments);
 /// Images of a call by --batch, no more than the network can have.
 int asked_images(const Arguments &arguments, const Network &network);
 
-/// The text of a network file, or the bytes of an ONNX file; `shown` is its name in messages. Throws
-/// InputError.
-Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments);
+/// The text of a network file, or the bytes of an ONNX file; `shown` is its name in messages, `folder` where
+/// it lies. Throws InputError.
+Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments,
+                        const std::optional<std::string> &folder = std::nullopt);
 /// The same of a file; - is standard input.
 Network network_of_file(const std::string &name, const Arguments &arguments);
+
+/// The document of the forecast of --network on a GPU.
+std::string forecast_of_network(const Arguments &arguments, ProfileVariant gpu);
 
 /// The forecast of the network as text, or as a document by --json and -o. Returns the exit code.
 int predict_network(const Arguments &arguments);

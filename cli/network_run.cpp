@@ -182,9 +182,10 @@ int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading>
     AskedNetwork asked =
         read_asked_network(arguments, asked_profile(arguments, "--network"), std::move(schedule));
     asked.question.what_if = false;
-    const PlannedNetwork plan = asked.plan();
+    PlannedNetwork plan = asked.plan();
     if (const auto why = why_not_whole(plan.network))
         arguments.refuse(*why);
+    plan.forecast.first().reason.reset(); // whether it fits the GPU at hand says
     NetworkRun run =
         run_whole_on_device(plan, arguments.integer("device"), arguments.text("save-tensors", ""));
     run.conditions.merge(asked.conditions());

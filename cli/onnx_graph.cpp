@@ -8,6 +8,9 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -56,6 +59,33 @@ OnnxGraph read_onnx(const std::string &bytes, const std::string &file, const std
     } catch (const std::system_error &error) {
         throw InputError(file, std::string("cannot start convcast-onnx: ") + error.what());
     }
+}
+
+std::vector<std::string> remarks_on_files(const OnnxGraph &graph, const std::string &file,
+                                          const std::optional<std::string> &folder) {
+    std::set<std::string> named;
+    for (const OnnxTensor &tensor : graph.tensors)
+        if (tensor.external)
+            named.insert(*tensor.external);
+    std::vector<std::string> outside, missing;
+    for (const std::string &name : named) {
+        const std::filesystem::path path(name), plain = path.lexically_normal();
+        const bool leaves = path.empty() || path.is_absolute() || *plain.begin() == "..";
+        std::error_code ignored;
+        if (leaves)
+            outside.push_back("'" + shortened(name, 80) + "'");
+        else if (folder && !std::filesystem::exists(std::filesystem::path(*folder) / plain, ignored))
+            missing.push_back("'" + shortened(name, 80) + "'");
+    }
+    std::vector<std::string> remarks;
+    const std::string end = "; it is not opened, since the sizes of weights are all that convcast reads. ";
+    if (!outside.empty())
+        remarks.push_back(file + ": its weights lie outside its folder, in " + join_some(outside, 3) + end +
+                          "Expected files beside the ONNX file: other programs will refuse it");
+    if (!missing.empty())
+        remarks.push_back(file + ": the file of its weights is missing, " + join_some(missing, 3) + end +
+                          "Put it beside the ONNX file for other programs");
+    return remarks;
 }
 
 } // namespace convcast::cli

@@ -260,6 +260,8 @@ int report(const Arguments &arguments) {
         refuse_file_name(arguments, "-o", arguments.text("output"), "a page and its figures",
                          "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
                          "--bundle FILE.tar.gz");
+    if (arguments.has("network"))
+        return report_of_forecast(arguments);
     const std::string file = arguments.positional().front();
     NamedDocument given = look_at(file);
     const std::string shown = given.shown;

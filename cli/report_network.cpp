@@ -153,7 +153,8 @@ int report_of_network(const std::string &document, const std::string &shown, con
     std::string text;
     const std::string name = gpu_name(run.conditions, run.profile_id);
     if (first.is_whole()) {
-        note_foreign_network(run.network, shown);
+        if (!arguments.has("network")) // whose forecast this is
+            note_foreign_network(run.network, shown);
         if (first.ran())
             beside.other = time_of_pytorch(run, shown, name);
         text = bold(first.ran() ? fmt::format("{} on {}, batch {}", run.network, name, first.batch)
@@ -165,6 +166,14 @@ int report_of_network(const std::string &document, const std::string &shown, con
     }
     return answer_with_page(report_on(run, beside), text + judgement_of(run, beside.other) + "\n\n",
                             to_text(described::write(run)), arguments);
+}
+
+int report_of_forecast(const Arguments &arguments) {
+    arguments.refuse_options_of("network");
+    GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    const std::string gpu = profile.name;
+    return report_of_network(forecast_of_network(arguments, {std::move(profile), std::nullopt, "", gpu}),
+                             shown_name(arguments.text("network", "")), arguments);
 }
 
 } // namespace convcast::cli

@@ -12,6 +12,9 @@ namespace convcast::cli {
 /// code.
 int report_of_network(const std::string &document, const std::string &shown, const Arguments &arguments);
 
+/// The same of --network, which is forecast first.
+int report_of_forecast(const Arguments &arguments);
+
 /// Writes what the options ask for: the figure of --figure, `json`, or `text` and the page. Returns the exit
 /// code. report.cpp.
 int answer_with_page(const PageReport &report, const std::string &text, const std::string &json,

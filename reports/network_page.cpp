@@ -313,6 +313,8 @@ std::vector<Section> whole_sections(const NetworkRun &run) {
     if (!run.first().ran())
         launches.parts.emplace_back(Drawing{network_layers_figure(run)});
     launches.parts.emplace_back(Listing{launches_table(run)});
+    if (const std::string words = unknown_words(run); !words.empty())
+        launches.parts.emplace_back(small_print(escape_xml(words) + "."));
     std::vector<Section> sections = {
         {"timeline", "timeline", "Timeline", {Drawing{network_timeline_figure(run), SvgUse::in_width}}},
         std::move(launches)};
@@ -429,7 +431,8 @@ std::string judgement_of_whole(const NetworkCase &item, const std::optional<Othe
     if (!item.ran())
         return remark("network_forecast", microseconds(forecast), *item.nodes, forecast / *item.light_s,
                       share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
-                      share_of(item, *item.others_s));
+                      share_of(item, *item.others_s)) +
+               (item.reason ? " But " + *item.reason + "." : "");
     if (item.reason)
         return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
     if (!item.measured_s())
@@ -548,6 +551,7 @@ Table launches_table(const NetworkRun &run) {
             {its.label(), its.shape,
              !its.candidates.empty()          ? Cell(its.strategy())
              : its.kind == LaunchKind::placed ? Cell(std::string("in place"))
+             : its.node                       ? Cell(kind_text(its))
                                               : Cell(),
              timed ? Cell(measured) : Cell(), its.time_s, timed ? ratio_of(its.time_s, measured) : Cell(),
              timed ? its.measured->share : its.share,
@@ -562,6 +566,32 @@ Table launches_table(const NetworkRun &run) {
     return without_empty_columns(std::move(table),
                                  {"measured", "forecast / measured", "/ bound", "helps", "FLOPs", "ends at",
                                   "stream", "L2 error", counted ? "" : "parameters"});
+}
+
+std::string kind_text(const NetworkLaunch &launch) {
+    if (launch.kind == LaunchKind::unknown)
+        return "not known: " + launch.node.value_or("?");
+    std::string text = boost::describe::enum_to_string(launch.kind, "?");
+    std::ranges::replace(text, '_', ' ');
+    if (launch.kind == LaunchKind::elementwise)
+        return "number by number"; // as the timeline says it
+    return launch.kind == LaunchKind::dense || launch.kind == LaunchKind::columns ? "dense layer" : text;
+}
+
+std::string unknown_words(const NetworkRun &run) {
+    std::vector<std::string> types;
+    std::int64_t nodes = 0;
+    double share = 0.0;
+    for (const NetworkLaunch &launch : run.first().launches)
+        if (launch.kind == LaunchKind::unknown) {
+            ++nodes, share += launch.share;
+            add_once(types, launch.node.value_or("?"));
+        }
+    return nodes == 0 ? ""
+                      : fmt::format("{} not known ({}) and forecast by the bytes {} alone: {} of the time",
+                                    nodes == 1 ? "1 node is" : fmt::format("{} nodes are", nodes),
+                                    join_some(types, 5), nodes == 1 ? "it moves" : "they move",
+                                    percent_text(share, 1));
 }
 
 std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {

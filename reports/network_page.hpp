@@ -36,6 +36,13 @@ Table cases_table(const NetworkRun &run);
 /// up to the call that nothing traces.
 Table launches_table(const NetworkRun &run);
 
+/// "2 nodes are not known (MatMul, Einsum) and forecast by ..., 3.2 % of the time"; "" where all are known.
+std::string unknown_words(const NetworkRun &run);
+
+/// What a launch is, in a word or two: "convolution", "layer norm"; of a node that is not known what ONNX
+/// calls it, "not known: MatMul".
+std::string kind_text(const NetworkLaunch &launch);
+
 /// "13 of 15 forecasts are within 10 % ...", "540 µs measured, 515 µs forecast (-4.6 %) ...": how good the
 /// forecast is, why there is no time, what a forecast consists of, or what a training came to.
 std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other = std::nullopt);

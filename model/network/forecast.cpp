@@ -310,6 +310,7 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     run.assumptions = assumptions_of(plan, profile, knowledge);
     out.light_s = forecaster.light_of(*out.fmas);
     out.memory = memory_of(plan);
+    out.reason = why_beyond_memory(plan, profile);
     if (const auto range = range_of(plan, profile, knowledge, question))
         out.forecast->low_s = range->low, out.forecast->high_s = range->high;
     if (given)

@@ -206,11 +206,18 @@ Network without_losses(Network network) {
     return network;
 }
 
+std::optional<std::size_t> largest_tensor(const Network &network) {
+    std::optional<std::size_t> largest;
+    std::int64_t most = elements(network.input);
+    for (std::size_t i = 0; i < network.operators.size(); ++i)
+        if (const std::int64_t its = elements(network.operators[i].output); its > most)
+            largest = i, most = its;
+    return largest;
+}
+
 std::int64_t most_images(const Network &network) {
-    std::int64_t largest = elements(network.input);
-    for (const Operator &op : network.operators)
-        largest = std::max(largest, elements(op.output));
-    return most_elements / largest;
+    const auto largest = largest_tensor(network);
+    return most_elements / elements(largest ? network.operators[*largest].output : network.input);
 }
 
 template const described::Type &described::type_of<Network>();

@@ -65,6 +65,9 @@ std::vector<std::string> shipped_networks();
 /// The network without the losses at its end: what an inference computes.
 Network without_losses(Network network);
 
+/// The tensor of an image with the most numbers: an operator's output, or the input where it is absent.
+std::optional<std::size_t> largest_tensor(const Network &network);
+
 /// Largest batch for which no tensor of the network passes 2^31 elements.
 std::int64_t most_images(const Network &network);
 

@@ -74,6 +74,7 @@ struct NetworkLaunch {
     std::vector<std::string>
         operators;                    ///< that it computes, in order; of a turn the one whose output it turns
     std::optional<std::string> shape; ///< of a convolution or a dense layer
+    std::optional<std::string> node;  ///< of a node that is not known, what ONNX calls it: bytes alone
     std::vector<NetworkCandidate> candidates; ///< of a convolution, best first; the first is what runs
     std::optional<std::int64_t>
         nodes;      ///< of the graph: kernels and copies to constant memory; absent in older recordings
@@ -92,7 +93,7 @@ struct NetworkLaunch {
     std::optional<double> l2_error; ///< of its output against double, relative, first and last images
     std::optional<LaunchMeasurement> measured;
     BOOST_DESCRIBE_CLASS(NetworkLaunch, (),
-                         (kind, operators, shape, candidates, nodes, time_s, light_s, flops, parameters,
+                         (kind, operators, shape, node, candidates, nodes, time_s, light_s, flops, parameters,
                           bytes, helps, share, columns, stream, begins_s, ends_s, l2_error, measured),
                          (), ())
 

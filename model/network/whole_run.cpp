@@ -1,5 +1,10 @@
 #include "model/network/whole_run.hpp"
 
+#include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
+#include "model/machine/gpu_memory.hpp"
+#include "model/network/schedule.hpp"
+
 #include <boost/describe/enum_to_string.hpp>
 
 #include <fmt/format.h>
@@ -28,9 +33,9 @@ std::optional<std::string> why_not_whole(const Network &network) {
     }
     if (unknown.empty())
         return std::nullopt;
-    return fmt::format("no kernel computes {} of {}{}; predict --network takes them as bytes that are moved",
-                       unknown.front(), network.id,
-                       unknown.size() > 1 ? fmt::format(", nor {} other operators", unknown.size() - 1) : "");
+    return fmt::format("no kernel computes {} of {}: {}; predict --network takes {} as bytes that are moved",
+                       unknown.size() == 1 ? "a node" : fmt::format("{} nodes", unknown.size()), network.id,
+                       join(unknown), unknown.size() == 1 ? "it" : "them");
 }
 
 MemoryUse memory_of(const PlannedNetwork &plan) {
@@ -54,6 +59,37 @@ std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::
     return fmt::format("{} with batch {} needs {:.3g} GB on the GPU, {} has {:.3g} GB free{}",
                        plan.network.id, plan.batch(), needed / 1e9, gpu, free_bytes / 1e9,
                        plan.batch() > 1 ? "; ask for a smaller --batch" : "");
+}
+
+std::optional<std::string> why_beyond_memory(const PlannedNetwork &plan, const GpuProfile &profile) {
+    const MemoryUse memory = memory_of(plan);
+    const auto has = memory_bytes_of(profile.name);
+    if (!has || memory.all_bytes() <= *has)
+        return std::nullopt;
+    const std::int64_t batch = plan.batch();
+    std::int64_t most = 0, largest_output = 0, largest_workspace = 0;
+    std::string largest;
+    for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
+        const ScheduledLaunch &launch = plan.schedule[i];
+        const auto output = static_cast<std::int64_t>(tensor_bytes(plan.network, launch.writes, batch));
+        const std::int64_t workspace = launch.plan ? launch.plan->workspace_bytes : 0;
+        if (output + workspace > most) {
+            most = output + workspace, largest_output = output, largest_workspace = workspace;
+            largest = plan.forecast.first().launches[i].label();
+        }
+    }
+    const auto text = [](std::int64_t bytes) { return short_bytes(static_cast<double>(bytes)); };
+    // What a call holds beside its parameters grows with the images.
+    const std::int64_t room = *has - memory.parameters_bytes,
+                       an_image = (memory.all_bytes() - memory.parameters_bytes) / batch,
+                       fit = std::min(batch - 1, room / std::max<std::int64_t>(an_image, 1));
+    std::string reason = fmt::format(
+        "it does not fit: {} with batch {} holds {}, {} has {}; most takes {}, {} of output and {} of "
+        "workspace",
+        plan.network.id, batch, text(memory.all_bytes()), profile.name, text(*has), largest,
+        text(largest_output), text(largest_workspace));
+    return reason + (fit >= 1 ? fmt::format(". About --batch {} fits", fit)
+                              : ". A GPU of more memory or a smaller network is needed");
 }
 
 namespace {

@@ -20,6 +20,10 @@ MemoryUse memory_of(const PlannedNetwork &plan);
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
                                          double free_bytes, double all_bytes);
 
+/// Why the GPU of the profile has no room for a plan, a sentence with the launch that takes most of it;
+/// absent if it has, or if nobody knows how much it has.
+std::optional<std::string> why_beyond_memory(const PlannedNetwork &plan, const GpuProfile &profile);
+
 /// Parameters of a seed for a deep network: those of seeded_parameters, filters and weights sized so that
 /// activations keep their size through the layers (He et al., 2015).
 Parameters steady_parameters(const Network &network, std::uint64_t seed);

@@ -22,6 +22,7 @@ using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 OnnxNode node(const std::string &type, std::vector<std::string> inputs, std::vector<std::string> outputs,
               std::vector<OnnxAttribute> attributes = {}) {
@@ -453,6 +454,109 @@ TEST(Onnx, AllNodesWithoutAShapeAreSaidAtOnce) {
         EXPECT_THAT(error.what(), HasSubstr("/b/Loop"));
         EXPECT_THAT(error.what(), HasSubstr("infer_shapes"));
     }
+}
+
+/// All that is said of a graph that is refused.
+std::string said_of(const OnnxGraph &graph) {
+    try {
+        return "taken as " + kinds_of(graph);
+    } catch (const InputError &error) {
+        return error.what();
+    }
+}
+
+TEST(Onnx, WhatIsWrongWithTheGraphIsSaidAllAtOnce) {
+    OnnxGraph graph = graph_of(
+        {node("Relu", {"x"}, {"a"}), node("Add", {"a", "c"}, {"b"}), node("Relu", {"b"}, {"c"}),
+         node("Relu", {"nowhere"}, {"d"}), node("Sigmoid", {"x"}, {"a"}),
+         node("Conv", {"x", "w"}, {"e"}, {{"strides", {-1, 1}, ""}}), node("Add", {"c", "d"}, {"y"})},
+        {weights("w", {4, 4, 1, 1})});
+    graph.opset = 99;
+    graph.outputs.push_back("lost");
+    const std::string said = said_of(graph);
+    EXPECT_THAT(said, HasSubstr("of opset 99; expected 7 to 23"));
+    EXPECT_THAT(said, HasSubstr("/b/Add: Add: it waits for its own output: /c/Relu -> /b/Add -> /c/Relu"));
+    EXPECT_THAT(said, HasSubstr("/d/Relu: Relu: it reads 'nowhere', which nothing gives"));
+    EXPECT_THAT(said, HasSubstr("/a/Sigmoid: its output 'a' is given by node /a/Relu already"));
+    EXPECT_THAT(said, HasSubstr("a stride, dilation or pad is -1; expected"));
+    EXPECT_THAT(said, HasSubstr("its output 'lost' is given by no node"));
+    EXPECT_THAT(said, Not(HasSubstr("/y/Add"))) << "a consequence of what was said";
+    EXPECT_THAT(said_of(graph_of({node("Relu", {"y"}, {"y"})})),
+                HasSubstr("it waits for its own output: /y/Relu -> /y/Relu"));
+}
+
+TEST(Onnx, NodesInAnotherOrderAreOneNetwork) {
+    EXPECT_EQ(kinds_of(graph_of({node("Relu", {"a"}, {"y"}), node("Sigmoid", {"x"}, {"a"})})),
+              "logistic relu");
+}
+
+TEST(Onnx, OpsetsThatAreReadAreSaid) {
+    OnnxGraph graph = graph_of({node("Relu", {"x"}, {"y"})});
+    for (const std::int64_t opset : {7, 13, 21, 23}) {
+        graph.opset = opset;
+        EXPECT_EQ(kinds_of(graph), "relu") << opset;
+    }
+    for (const std::int64_t opset : {0, 1, 6, 24, 99}) {
+        graph.opset = opset;
+        EXPECT_THAT(said_of(graph), HasSubstr("expected 7 to 23")) << opset;
+    }
+}
+
+TEST(Onnx, SizesThatNoNetworkHasAreNotCalledOpen) {
+    const double huge = 1099511627776.0; // 2^40
+    const auto size = static_cast<std::int64_t>(huge);
+    OnnxGraph graph = graph_of({node("Relu", {"x"}, {"y"})});
+    graph.tensors.back().sizes = {1, 3, size, 224};
+    EXPECT_THAT(said_of(graph),
+                testing::AllOf(HasSubstr("at most 2^31 numbers an image"), Not(HasSubstr("--input-size"))));
+    graph.tensors.back().sizes = {1, 0, 224, 224};
+    EXPECT_THAT(said_of(graph), testing::AllOf(HasSubstr("known channels"), Not(HasSubstr("--input-size"))));
+    const auto conv = [&](std::vector<std::int64_t> filters, std::vector<OnnxAttribute> attributes) {
+        return said_of(graph_of({node("Conv", {"x", "w"}, {"y"}, std::move(attributes))},
+                                {weights("w", std::move(filters))}));
+    };
+    EXPECT_THAT(conv({size, 4, 1, 1}, {}), HasSubstr("its filters are 1099511627776 x 4 x 1 x 1; expected"));
+    EXPECT_THAT(conv({8, 4, 1, 1}, {{"pads", {huge, 0, 0, 0}, ""}}),
+                HasSubstr("a stride, dilation or pad is 1099511627776; expected"));
+    EXPECT_THAT(conv({8, 4, 1, 1}, {{"group", {0}, ""}}), HasSubstr("its group is 0; expected 1"));
+}
+
+TEST(Onnx, WeightsThatDoNotFitAreSaidWithWhatToDo) {
+    const auto said = [](OnnxNode its, std::vector<OnnxTensor> tensors) {
+        return said_of(graph_of({std::move(its)}, std::move(tensors)));
+    };
+    EXPECT_THAT(said(node("Conv", {"x", "w"}, {"y"}), {weights("w", {8, 5, 1, 1})}),
+                HasSubstr("expected filters of 8 x 4 x 1 x 1. Correct the shape of 'w'"));
+    EXPECT_THAT(said(node("Conv", {"x", "w", "b"}, {"y"}), {weights("w", {8, 4, 1, 1}), weights("b", {9})}),
+                HasSubstr("its bias 'b' has the sizes 9; expected 8 numbers"));
+    EXPECT_THAT(said(node("ConvTranspose", {"x", "w"}, {"y"}), {weights("w", {5, 8, 2, 2})}),
+                HasSubstr("expected filters of 4 x 8 x 2 x 2"));
+    EXPECT_THAT(said(node("BatchNormalization", {"x", "b", "b", "b", "b"}, {"y"}), {weights("b", {3})}),
+                HasSubstr("its scale 'b' has the sizes 3; expected 4 numbers"));
+}
+
+TEST(Onnx, WhyANodeIsNotKnownIsRemarked) {
+    const auto remarked = [](OnnxNode its, std::vector<OnnxTensor> tensors) {
+        std::vector<std::string> remarks;
+        tensors.push_back(given("y", {0, 4, 6, 6}));
+        (void)import_onnx(graph_of({std::move(its)}, std::move(tensors)), "mine.onnx", &remarks);
+        return testing::PrintToString(remarks);
+    };
+    EXPECT_THAT(remarked(node("MatMul", {"x", "x"}, {"y"}), {}),
+                HasSubstr("1 node is not known and forecast by the bytes it moves, without arithmetic: "
+                          "/y/MatMul (MatMul: a product of two tensors"));
+    EXPECT_THAT(remarked(node("QLinearConv", {"x", "w"}, {"y"}), {weights("w", {4, 4, 1, 1})}),
+                HasSubstr("integers of 8 bits"));
+    EXPECT_THAT(remarked(node("Einsum", {"x"}, {"y"}), {}), HasSubstr("no operator of convcast"));
+    OnnxTensor half = weights("w", {64, 4, 1, 1});
+    half.type = "float16";
+    EXPECT_THAT(remarked(node("Conv", {"x", "w"}, {"y"}), {half}),
+                HasSubstr("its numbers are float16; convcast forecasts and runs networks in FP32"));
+    EXPECT_EQ(remarked(node("Relu", {"x"}, {"y"}), {}), "{}");
+    OnnxTensor sizes = weights("s", {4});
+    sizes.type = "int64", sizes.external = "shapes.bin";
+    EXPECT_THAT(remarked(node("Reshape", {"x", "s"}, {"y"}), {sizes}),
+                HasSubstr("its sizes 's' lie in another file, shapes.bin"));
 }
 
 TEST(Onnx, HostileGraphsAreRefused) {

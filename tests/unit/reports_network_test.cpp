@@ -116,8 +116,51 @@ TEST(NetworkPages, ARunComparesLikeWithLike) {
                 end = std::max(end, point.x);
     }
     EXPECT_NEAR(end, 9.0, 1e-9) << "the measured row ends where the headline says";
-    EXPECT_EQ(names, (std::vector<std::string>{"convolution by winograd", "convolution by implicit_gemm"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"convolution by winograd", "convolution by implicit_gemm",
+                                               "forecast within 10 %"}));
+    EXPECT_EQ(figure.y.categories, (std::vector<std::string>{"forecast", "measured", "forecast / measured"}));
+    EXPECT_THAT(figure.series.front().points.front().label, HasSubstr("forecast / measured 1.06"));
     EXPECT_THAT(figure.title, HasSubstr("toy GPU"));
+}
+
+TEST(NetworkPages, ATimelineTellsKindsAndErrorsApart) {
+    NetworkRun run = whole();
+    NetworkCase &item = run.first();
+    using enum LaunchKind;
+    for (const LaunchKind kind : {pooling, gather, elementwise, layer_norm, softmax, dense, to_rows}) {
+        NetworkLaunch launch = item.launches.front();
+        launch.kind = kind;
+        launch.candidates.clear();
+        if (kind == gather)
+            launch.measured->time_s.median_s = Seconds(1e-6); // of a forecast of 4.75
+        item.launches.push_back(launch);
+    }
+    std::vector<std::string> names;
+    for (const Series &series : network_timeline_figure(run).series)
+        names.push_back(series.name);
+    EXPECT_THAT(names,
+                testing::IsSupersetOf({"pooling", "gather", "number by number", "layer norm", "softmax",
+                                       "dense layer", "turned for a dense layer", "more than 25 % off"}));
+    EXPECT_THAT(names, Not(testing::Contains("other")));
+}
+
+TEST(NetworkPages, ANodeThatIsNotKnownIsMarkedAndCounted) {
+    NetworkRun run = whole();
+    run.first().measured.reset(), run.first().traced.reset();
+    run.first().status = Status::not_run;
+    for (NetworkLaunch &launch : run.first().launches)
+        launch.measured.reset();
+    EXPECT_EQ(unknown_words(run), "");
+    NetworkLaunch &launch = run.first().launches[1];
+    launch.kind = LaunchKind::unknown, launch.node = "MatMul";
+    launch.shape.reset(), launch.candidates.clear();
+    EXPECT_EQ(unknown_words(run),
+              "1 node is not known (MatMul) and forecast by the bytes it moves alone: 50.0 % of the time");
+    const std::string page = page_of(run);
+    EXPECT_THAT(page, HasSubstr("not known: MatMul"));
+    EXPECT_THAT(page, HasSubstr("1 node is not known (MatMul)"));
+    run.first().reason = "it does not fit: 12 GiB";
+    EXPECT_THAT(page_of(run), HasSubstr("But it does not fit: 12 GiB."));
 }
 
 TEST(NetworkPages, ARunWithoutBothTimesIsAsRecorded) {

@@ -123,10 +123,13 @@ std::array<Window, 2> windows_of(const OnnxNode &node, const std::array<std::int
                                     dilations = integers(node, "dilations", {1, 1});
     const std::string pad = attribute_text(node, "auto_pad");
     if (strides.size() != 2 || pads.size() != 4 || dilations.size() != 2)
-        throw UsageError("its strides, dilations or pads are not those of two directions");
+        throw UsageError("its strides, dilations or pads are not those of two directions; expected 2, 2 and "
+                         "4 numbers");
     const auto within = [](std::int64_t value, std::int64_t low) {
         if (value < low || value > most_size)
-            throw UsageError(fmt::format("a stride, dilation or pad is {}", value));
+            throw UsageError(fmt::format("a stride, dilation or pad is {}; expected strides and dilations "
+                                         "from 1, pads from 0, and none above 2^31",
+                                         value));
         return value;
     };
     std::array<Window, 2> out;
@@ -134,7 +137,7 @@ std::array<Window, 2> windows_of(const OnnxNode &node, const std::array<std::int
         Window &w = out[i];
         w = {map[i], window[i], within(strides[i], 1), within(dilations[i], 1), pads[i], pads[i + 2]};
         if (w.window < 1 || w.window > most_size)
-            throw UsageError(fmt::format("its window is {}", w.window));
+            throw UsageError(fmt::format("its window is {}; expected 1 to 2^31", w.window));
         if (pad == "VALID")
             w.begin = w.end = 0;
         if (pad == "SAME_UPPER" || pad == "SAME_LOWER") {

@@ -56,9 +56,15 @@ Network Importer::run() {
     }
     for (const std::string &output : graph_.outputs)
         ++readers_[root_of(output)];
+    check_opset();
+    check_tensors();
+    order_nodes();
+    const std::size_t of_graph = problems_.size();
     read_input();
-    for (const OnnxNode &node : graph_.nodes) {
-        node_ = &node;
+    if (problems_.size() > of_graph) // what the nodes give depends on it
+        throw InputError(problems_);
+    for (const OnnxNode *node : order_) {
+        node_ = node;
         take();
     }
     finish();
@@ -92,25 +98,36 @@ void Importer::read_input() {
     for (const std::string &name : graph_.inputs)
         if (!constants_.contains(name) && readers_of(name) > 0)
             images.push_back(name);
+    const std::string place = file_ + " (ONNX)";
     if (images.size() != 1)
-        throw InputError(file_ + " (ONNX)", fmt::format("expected one input, a batch of images, found {}: {}",
-                                                        images.size(), shortened(join(images), 200)));
+        return problem(place, fmt::format("expected one input, a batch of images, found {}{}", images.size(),
+                                          images.empty() ? "" : ": " + shortened(join(images), 200)));
     const auto tensor = inferred_.find(images.front());
     const std::vector<std::int64_t> sizes =
         tensor == inferred_.end() ? std::vector<std::int64_t>{} : tensor->second->sizes;
-    if (sizes.size() != 4 ||
-        std::any_of(sizes.begin() + 1, sizes.end(), [](auto size) { return size < 1 || size > most_size; }))
-        throw InputError(
-            file_ + " (ONNX)",
-            fmt::format(
-                "expected an input of images, channels, rows and columns of known sizes, found \"{}\" "
-                "of {}; --input-size HxW gives open rows and columns, for example --input-size 224x224",
-                shortened(images.front(), 80), sizes_text(sizes)));
+    const std::string found =
+        fmt::format("found \"{}\" of {}", shortened(images.front(), 80), onnx::sizes_text(sizes));
+    const auto any = [&](auto is) { return std::any_of(sizes.begin() + 1, sizes.end(), is); };
+    if (sizes.size() != 4)
+        return problem(place, "expected an input of images, channels, rows and columns, " + found +
+                                  (sizes.empty() ? "; export it with an example of 4 sizes, such as "
+                                                   "torch.zeros(1, 3, 224, 224)"
+                                                 : "; a network of other inputs is not read"));
+    if (sizes[1] < 1)
+        return problem(place, "expected an input of known channels, " + found +
+                                  "; export it with an example that has them, such as torch.zeros(1, 3, 224, "
+                                  "224)");
+    if (any([](auto size) { return size < 1; }))
+        return problem(place, "expected an input of images, channels, rows and columns of known sizes, " +
+                                  found +
+                                  "; --input-size HxW gives open rows and columns, for example --input-size "
+                                  "224x224");
+    out_.input = {std::min(sizes[1], most_size), std::min(sizes[2], most_size),
+                  std::min(sizes[3], most_size)};
     fixed_images_ = sizes[0];
-    out_.input = {sizes[1], sizes[2], sizes[3]};
-    if (!is_bounded(out_.input))
-        throw InputError(file_ + " (ONNX)", "its input of " + sizes_text(sizes) +
-                                                " has more than 2^31 numbers an image; expected fewer");
+    if (any([](auto size) { return size > most_size; }) || !is_bounded(out_.input))
+        return problem(place, "expected an input of at most 2^31 numbers an image, " + found +
+                                  "; export it with a smaller example");
     image_ = values_[images.front()] = tensor_value(image_name, out_.input);
 }
 
@@ -135,6 +152,7 @@ void Importer::finish() {
         if (const std::size_t i = static_cast<std::size_t>(&op - operators.data());
             op.from == std::vector<std::string>{i == 0 ? image_name : operators[i - 1].name})
             op.from.clear(); // the operator before it
+    say_remarks();
 }
 
 void Importer::keep_used(const std::vector<std::string> &outputs) {
@@ -280,59 +298,85 @@ void Importer::give(Value value, std::size_t output) {
     values_[node_->outputs[output]] = std::move(value);
 }
 
+bool Importer::refuse(const std::string &message) {
+    problem(message);
+    lose();
+    return true;
+}
+
+bool Importer::unknown_because(const std::string &why) {
+    why_ = why;
+    return false;
+}
+
 void Importer::take() {
+    why_.clear();
     const auto is_lost = [&](const std::string &input) { return lost_.contains(input); };
     if (std::any_of(node_->inputs.begin(), node_->inputs.end(), is_lost))
         return lose(); // a consequence of what was said
-    if (take_numbers() || take_view() || take_operator())
-        return;
-    take_unknown();
+    try {
+        if (!take_numbers() && !take_view() && !take_operator())
+            take_unknown();
+    } catch (const UsageError &error) { // an attribute that no node can have
+        refuse(error.what());
+    }
+}
+
+const std::map<std::string, OperatorKind> &Importer::functions() {
+    using Kind = OperatorKind;
+    static const std::map<std::string, OperatorKind> all = {{"Relu", Kind::relu},
+                                                            {"LeakyRelu", Kind::leaky_relu},
+                                                            {"Sigmoid", Kind::logistic},
+                                                            {"HardSigmoid", Kind::hard_logistic},
+                                                            {"HardSwish", Kind::hard_swish},
+                                                            {"Swish", Kind::silu},
+                                                            {"Gelu", Kind::gelu},
+                                                            {"Tanh", Kind::tanh},
+                                                            {"Erf", Kind::erf},
+                                                            {"Clip", Kind::clip}};
+    return all;
+}
+
+const std::map<std::string, Importer::Take> &Importer::takes() {
+    static const std::map<std::string, Take> all = {{"Conv", &Importer::convolution},
+                                                    {"ConvTranspose", &Importer::transposed},
+                                                    {"Gemm", &Importer::gemm},
+                                                    {"MatMul", &Importer::matmul},
+                                                    {"BatchNormalization", &Importer::batch_norm},
+                                                    {"LayerNormalization", &Importer::layer_norm},
+                                                    {"Add", &Importer::of_two},
+                                                    {"Sub", &Importer::of_two},
+                                                    {"Mul", &Importer::of_two},
+                                                    {"Div", &Importer::of_two},
+                                                    {"Pow", &Importer::power},
+                                                    {"Sum", &Importer::sum},
+                                                    {"Max", &Importer::bound},
+                                                    {"Min", &Importer::bound},
+                                                    {"MaxPool", &Importer::pooling},
+                                                    {"AveragePool", &Importer::pooling},
+                                                    {"GlobalAveragePool", &Importer::global_pooling},
+                                                    {"GlobalMaxPool", &Importer::global_pooling},
+                                                    {"ReduceMean", &Importer::global_pooling},
+                                                    {"ReduceMax", &Importer::global_pooling},
+                                                    {"Concat", &Importer::concat},
+                                                    {"Split", &Importer::split},
+                                                    {"Slice", &Importer::slice},
+                                                    {"Pad", &Importer::pad},
+                                                    {"Resize", &Importer::resize},
+                                                    {"Upsample", &Importer::resize},
+                                                    {"Softmax", &Importer::softmax}};
+    return all;
+}
+
+bool Importer::is_taken(const std::string &type) {
+    return functions().contains(type) || takes().contains(type);
 }
 
 bool Importer::take_operator() {
-    using Kind = OperatorKind;
-    static const std::map<std::string, OperatorKind> functions = {{"Relu", Kind::relu},
-                                                                  {"LeakyRelu", Kind::leaky_relu},
-                                                                  {"Sigmoid", Kind::logistic},
-                                                                  {"HardSigmoid", Kind::hard_logistic},
-                                                                  {"HardSwish", Kind::hard_swish},
-                                                                  {"Swish", Kind::silu},
-                                                                  {"Gelu", Kind::gelu},
-                                                                  {"Tanh", Kind::tanh},
-                                                                  {"Erf", Kind::erf},
-                                                                  {"Clip", Kind::clip}};
-    using Take = bool (Importer::*)();
-    static const std::map<std::string, Take> takes = {{"Conv", &Importer::convolution},
-                                                      {"ConvTranspose", &Importer::transposed},
-                                                      {"Gemm", &Importer::gemm},
-                                                      {"MatMul", &Importer::matmul},
-                                                      {"BatchNormalization", &Importer::batch_norm},
-                                                      {"LayerNormalization", &Importer::layer_norm},
-                                                      {"Add", &Importer::of_two},
-                                                      {"Sub", &Importer::of_two},
-                                                      {"Mul", &Importer::of_two},
-                                                      {"Div", &Importer::of_two},
-                                                      {"Pow", &Importer::power},
-                                                      {"Sum", &Importer::sum},
-                                                      {"Max", &Importer::bound},
-                                                      {"Min", &Importer::bound},
-                                                      {"MaxPool", &Importer::pooling},
-                                                      {"AveragePool", &Importer::pooling},
-                                                      {"GlobalAveragePool", &Importer::global_pooling},
-                                                      {"GlobalMaxPool", &Importer::global_pooling},
-                                                      {"ReduceMean", &Importer::global_pooling},
-                                                      {"ReduceMax", &Importer::global_pooling},
-                                                      {"Concat", &Importer::concat},
-                                                      {"Split", &Importer::split},
-                                                      {"Slice", &Importer::slice},
-                                                      {"Pad", &Importer::pad},
-                                                      {"Resize", &Importer::resize},
-                                                      {"Upsample", &Importer::resize},
-                                                      {"Softmax", &Importer::softmax}};
-    if (const auto known = functions.find(node_->type); known != functions.end())
+    if (const auto known = functions().find(node_->type); known != functions().end())
         return function(known->second);
-    const auto found = takes.find(node_->type);
-    return found != takes.end() && (this->*found->second)();
+    const auto found = takes().find(node_->type);
+    return found != takes().end() && (this->*found->second)();
 }
 
 /// The sizes of the first output of a node that works number by number or reduces, by those of its inputs.
@@ -381,6 +425,25 @@ std::vector<std::int64_t> Importer::sizes_of_inputs() {
     return axes.empty() ? std::vector<std::int64_t>{} : sizes;
 }
 
+std::string Importer::why_unknown() {
+    if (!why_.empty())
+        return why_;
+    for (const std::string &name : node_->inputs)
+        if (const auto found = constants_.find(name);
+            found != constants_.end() && found->second->external && found->second->type.starts_with("int"))
+            return "its sizes '" + shortened(name, 60) + "' lie in another file, " +
+                   shortened(*found->second->external, 60) +
+                   ", which is not read; onnx.save(model, file, save_as_external_data=False) puts them into "
+                   "the file";
+    static const std::set<std::string> integers = {
+        "ConvInteger",    "MatMulInteger",    "QLinearConv",          "QLinearMatMul",
+        "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"};
+    if (integers.contains(node_->type))
+        return "it computes with integers of 8 bits";
+    return is_taken(node_->type) ? "in this form, with these inputs or attributes"
+                                 : "no operator of convcast";
+}
+
 void Importer::take_unknown() {
     std::vector<Value> inputs;
     std::set<std::string> seen;
@@ -399,15 +462,18 @@ void Importer::take_unknown() {
                                                                          : std::vector<std::int64_t>{};
         if (sizes.empty() || std::any_of(sizes.begin() + 1, sizes.end(),
                                          [](auto size) { return size < 1 || size > most_size; }))
-            return lose(), problem("it is not known, and the shape of its output " + shortened(name, 60) +
-                                   " is not in the file; expected an operator of docs/networks.md, or a file "
-                                   "with all shapes, as "
-                                   "onnx.shape_inference.infer_shapes writes it");
+            return (void)refuse("it is not known (" + why_unknown() + "), and the shape of its output " +
+                                shortened(name, 60) +
+                                " is not in the file; expected an operator of docs/networks.md, or a file "
+                                "with all shapes, as "
+                                "onnx.shape_inference.infer_shapes writes it");
         double product = 1.0;
         for (std::size_t at = 1; at < sizes.size(); ++at)
             product *= static_cast<double>(sizes[at]);
         if (product > static_cast<double>(most_size))
-            return lose(), problem("the shape of its output is larger than 2^31 numbers of an image");
+            return (void)refuse("its output of " + onnx::sizes_text(sizes) +
+                                " is larger than 2^31 numbers of an image; expected sizes of a network that "
+                                "runs");
         std::vector<ViewSize> view = {{}};
         std::int64_t stride = 1;
         for (std::size_t at = sizes.size(); at-- > 1; stride *= sizes[at])
@@ -416,6 +482,7 @@ void Importer::take_unknown() {
             {.kind = OperatorKind::unknown, .node = shortened(node_->type, 60), .output = View(view).shape()},
             inputs, i == 0 ? "" : "." + std::to_string(i));
         out.view = View(view);
+        whys_[out.of] = why_unknown();
         give(std::move(out), i);
     }
 }
@@ -424,8 +491,11 @@ void Importer::take_unknown() {
 
 namespace convcast {
 
-Network import_onnx(const OnnxGraph &graph, const std::string &file) {
-    Network network = onnx::Importer(graph, file).run();
+Network import_onnx(const OnnxGraph &graph, const std::string &file, std::vector<std::string> *remarks) {
+    onnx::Importer importer(graph, file);
+    Network network = importer.run();
+    if (remarks)
+        *remarks = importer.remarks();
     // What the importer makes is checked as if it had been read: one place says what a network is.
     (void)read_network(to_text(described::write(network)), file);
     return network;

@@ -7,13 +7,18 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace convcast {
 
 /// The network is named for its file. Batch norm is folded into the convolution before it, what only changes
 /// the view of a tensor goes, and sums of sizes are worked out. A node that is not known becomes an operator
-/// `unknown`. Throws InputError with all nodes that have no shape.
-Network import_onnx(const OnnxGraph &graph, const std::string &file);
+/// `unknown`. Throws InputError with all that is wrong with the graph. `remarks` gets what a reader of its
+/// forecast has to know.
+Network import_onnx(const OnnxGraph &graph, const std::string &file,
+                    std::vector<std::string> *remarks = nullptr);
+/// Versions of ONNX's own operators that are read.
+inline constexpr std::int64_t first_opset = 7, last_opset = 23;
 
 /// The convolutions of the network that a graph is, by the outputs of their nodes. There sizes are known that
 /// the file leaves to be worked out when it runs, and padding that differs on both sides is an operator of

@@ -13,6 +13,8 @@ namespace convcast::onnx {
 
 bool Importer::gemm() {
     const Value *in = tensor(0), *weights = constant(1);
+    if (in && tensor(1))
+        return unknown_because("a product of two tensors, and only one with weights is known");
     if (!in || !weights || tensor(2) || weights->constant_sizes.size() != 2 || in->view.rank() != 2 ||
         integers(*node_, "transA", {0}).front() != 0)
         return false;
@@ -28,12 +30,10 @@ bool Importer::dense(const Value &in, const Value &weights, std::size_t outputs_
         (added->constant_count() == outputs && added->constant_sizes.back() == outputs);
     if (!is_size(outputs) || !same_for_all_images)
         return false;
-    if (inputs != elements(in.shape)) {
-        problem(fmt::format("its input has {} numbers of an image, its weights are for {}; expected as many",
-                            elements(in.shape), inputs));
-        lose();
-        return true;
-    }
+    if (inputs != elements(in.shape))
+        return refuse(fmt::format("its input has {} numbers of an image, its weights are for {}; expected as "
+                                  "many. Correct the shape of '{}', or export the model again",
+                                  elements(in.shape), inputs, shortened(node_->inputs[1], 60)));
     const Value from = in.view.in_order() ? in : plain(in); // a dense layer reads numbers in any sizes
     Value out = with_bias(add({.kind = OperatorKind::dense, .outputs = outputs}, {from}), bias);
     out.view = View::of_numbers(out.shape[0]);
@@ -43,6 +43,9 @@ bool Importer::dense(const Value &in, const Value &weights, std::size_t outputs_
 
 bool Importer::matmul() {
     const Value *in = tensor(0), *weights = constant(1);
+    if ((in && tensor(1)) || (constant(0) && tensor(1)))
+        return unknown_because(in ? "a product of two tensors, and only one with weights is known"
+                                  : "weights times a tensor, and only a tensor times weights is known");
     if (!in || !weights || weights->constant_sizes.size() != 2)
         return false;
     const std::int64_t outputs = weights->constant_sizes[1];
@@ -50,6 +53,12 @@ bool Importer::matmul() {
         return false;
     if (in->view.rank() == 2)
         return dense(*in, *weights, 1, 99);
+    if (in->view.rank() > 2 && in->view.size(in->view.rank() - 1) != weights->constant_sizes[0])
+        return refuse(fmt::format("its input ends with {} numbers, its weights are {}; expected {} x {}. "
+                                  "Correct the shape of '{}', or export the model again",
+                                  in->view.size(in->view.rank() - 1), sizes_text(weights->constant_sizes),
+                                  in->view.size(in->view.rank() - 1), outputs,
+                                  shortened(node_->inputs[1], 60)));
     if (in->view.size(in->view.rank() - 1) != in->shape[0] || weights->constant_sizes[0] != in->shape[0])
         return false;
     auto view = in->view.with_channels(in->view.rank() - 1, in->shape[1] * in->shape[2], outputs);
@@ -70,6 +79,9 @@ bool Importer::batch_norm() {
         in->view.size(1) != in->shape[0] ||
         !in->view.with_channels(1, in->shape[1] * in->shape[2], in->shape[0]))
         return false;
+    for (const auto &[i, what] : {std::pair{1, "scale"}, {2, "bias"}, {3, "mean"}, {4, "variance"}})
+        if (refuse_length(static_cast<std::size_t>(i), what, in->shape[0]))
+            return true;
     const Operator *before = producer(in->of);
     const auto is = [](const Operator *op, OperatorKind kind) { return op && op->kind == kind; };
     const bool sums = is(before, OperatorKind::convolution) || is(before, OperatorKind::dense) ||

@@ -1,6 +1,8 @@
 // Convolutions and poolings.
 #include "model/network/onnx/importer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,18 +18,43 @@ std::optional<std::array<Window, 2>> Importer::windows(const Value &in,
                                                        const std::vector<std::int64_t> &window) {
     if (window.size() != 2 || in.view.rank() != 4)
         return std::nullopt;
-    try {
-        return windows_of(*node_, {in.view.size(2), in.view.size(3)}, {window[0], window[1]});
-    } catch (const UsageError &) {
-        return std::nullopt;
-    }
+    return windows_of(*node_, {in.view.size(2), in.view.size(3)}, {window[0], window[1]});
+}
+
+bool Importer::refuse_filters(const std::vector<std::int64_t> &sizes, std::int64_t groups) {
+    if (!std::all_of(sizes.begin(), sizes.end(), is_size))
+        return refuse(fmt::format("its filters are {}; expected sizes from 1 to 2^31. Export the model again",
+                                  sizes_text(sizes)));
+    if (!is_size(groups))
+        return refuse(fmt::format("its group is {}; expected 1, or a number that divides its channels. "
+                                  "Correct the attribute, or export the model again",
+                                  groups));
+    return false;
+}
+
+bool Importer::refuse_length(std::size_t i, const char *what, std::int64_t channels) {
+    const Value *numbers = constant(i);
+    if (!numbers || numbers->constant_count() == channels)
+        return false;
+    return refuse(fmt::format("its {} '{}' has the sizes {}; expected {} numbers, one for each channel. "
+                              "Correct its shape, or export the model again",
+                              what, shortened(node_->inputs[i], 60), sizes_text(numbers->constant_sizes),
+                              channels));
 }
 
 bool Importer::convolution() {
     const Value *in = tensor(0), *filters = constant(1);
+    if (in && filters && in->view.rank() != 4)
+        return unknown_because(
+            fmt::format("a convolution of {} sizes, and only 4 are known", in->view.rank()));
+    if (in && tensor(1))
+        return unknown_because("its filters are computed, and only weights are known");
     if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4)
         return false;
     const std::vector<std::int64_t> sizes = filters->constant_sizes;
+    const std::int64_t groups = integers(*node_, "group", {1}).front();
+    if (refuse_filters(sizes, groups) || refuse_length(2, "bias", sizes[0]))
+        return true;
     auto w = windows(*in, {sizes[2], sizes[3]});
     if (!w)
         return false;
@@ -42,16 +69,14 @@ bool Importer::convolution() {
     Operator op{
         .kind = OperatorKind::convolution, .outputs = sizes[0], .window = TwoSizes{sizes[2], sizes[3]}};
     set_windows(op, *w);
-    const std::int64_t groups = integers(*node_, "group", {1}).front();
-    if (!std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups))
-        return false;
     if (groups != 1)
         op.groups = groups;
-    if (from.shape[0] / groups != sizes[1]) {
-        problem(other_channels(from.shape[0], groups, sizes[1]));
-        lose();
-        return true;
-    }
+    if (from.shape[0] / groups != sizes[1])
+        return refuse(fmt::format("{}; expected filters of {} x {} x {} x {}. Correct the shape of '{}', or "
+                                  "export the model again",
+                                  other_channels(from.shape[0], groups, sizes[1]), sizes[0],
+                                  from.shape[0] / groups, sizes[2], sizes[3],
+                                  shortened(node_->inputs[1], 60)));
     const Value convolved = add(std::move(op), {from});
     if (!node_->outputs.empty())
         convolutions_[node_->outputs.front()] = convolved.of;
@@ -81,12 +106,19 @@ bool Importer::transposed() {
     if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4)
         return false;
     const std::vector<std::int64_t> sizes = filters->constant_sizes;
+    const std::int64_t groups = integers(*node_, "group", {1}).front();
+    if (refuse_filters(sizes, groups) || refuse_length(2, "bias", sizes[1] * groups))
+        return true;
     auto w = windows(*in, {sizes[2], sizes[3]});
     Operator op{.kind = OperatorKind::transposed_convolution};
-    const std::int64_t groups = integers(*node_, "group", {1}).front();
-    if (!w || !std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups) ||
-        !set_transposed_pads(*w))
+    if (!w || !set_transposed_pads(*w))
         return false;
+    if (in->view.size(1) != sizes[0])
+        return refuse(
+            fmt::format("its input has {} channels, its filters are {}; expected filters of {} x {} "
+                        "x {} x {}. Correct the shape of '{}', or export the model again",
+                        in->view.size(1), sizes_text(sizes), in->view.size(1), sizes[1], sizes[2], sizes[3],
+                        shortened(node_->inputs[1], 60)));
     op.outputs = sizes[1] * groups;
     op.window = {sizes[2], sizes[3]};
     set_windows(op, *w);

@@ -52,6 +52,8 @@ class Importer {
     const std::map<std::string, std::string> &convolutions() const { return convolutions_; }
     /// Images that the file says; 0: any.
     std::int64_t images() const { return fixed_images_; }
+    /// What a reader of the forecast has to know: nodes that are not known and why, numbers that are no FP32.
+    const std::vector<std::string> &remarks() const { return remarks_; }
 
   private:
     /// Whether a node gives the numbers of its input as they are.
@@ -59,6 +61,19 @@ class Importer {
     /// The tensor whose numbers a tensor has.
     std::string root_of(const std::string &name) const;
     int readers_of(const std::string &name) const;
+
+    // ---- the graph as such ----
+    /// Whether ONNX's operators are of a version that is read here.
+    void check_opset();
+    /// Tensors that nothing gives, or that are given twice.
+    void check_tensors();
+    /// Puts each node behind those whose outputs it reads. Nodes that are part of a cycle, or read what one
+    /// gives, are left out; the cycle is a problem.
+    void order_nodes();
+    /// The cycle that a node left out of the order is part of, or leads into.
+    std::vector<const OnnxNode *> cycle_from(const OnnxNode &first,
+                                             const std::map<std::string, const OnnxNode *> &given_by) const;
+    void say_remarks();
 
     // ---- inputs and outputs of the graph ----
     void read_input();
@@ -69,6 +84,10 @@ class Importer {
     // ---- names and operators ----
     void problem(const std::string &place, const std::string &message);
     void problem(const std::string &message);
+    /// The same, and what the node gives is not known: true, since nothing is left to do for it.
+    bool refuse(const std::string &message);
+    /// Why the node is `unknown`; false.
+    bool unknown_because(const std::string &why);
     /// The node's name as an operator can have it, each once; `end` for what a node has besides.
     std::string new_name(const std::string &end = "");
     Value tensor_value(const std::string &of, const ImageShape &shape) const;
@@ -136,11 +155,21 @@ class Importer {
     /// Gives the value under these sizes, of which 0 keeps one and -1 follows from the others. False where
     /// the first is not that of the images, or the numbers are not as many.
     bool reshape(Value value, std::vector<std::int64_t> sizes);
+    /// Nodes that are a function of each number, and those that a function of this class takes.
+    using Take = bool (Importer::*)();
+    static const std::map<std::string, OperatorKind> &functions();
+    static const std::map<std::string, Take> &takes();
+    static bool is_taken(const std::string &type);
     bool take_operator();
 
     // ---- windows ----
-    /// Rows and columns of a window over the first input; absent where sizes or attributes do not fit.
+    /// Rows and columns of a window over the first input; absent where it has no rows and columns, or where
+    /// attributes are wrong, which is a problem.
     std::optional<std::array<Window, 2>> windows(const Value &in, const std::vector<std::int64_t> &window);
+    /// Whether sizes of filters or the number of groups are none that a convolution can have, which is said.
+    bool refuse_filters(const std::vector<std::int64_t> &sizes, std::int64_t groups);
+    /// Whether input number i of the node, `what` it is, has other than a number for each channel.
+    bool refuse_length(std::size_t i, const char *what, std::int64_t channels);
     bool convolution();
     static void set_windows(Operator &op, const std::array<Window, 2> &w);
     Value with_bias(const Value &value, std::size_t i);
@@ -224,6 +253,8 @@ class Importer {
     /// Its inputs are read and its output is written; nothing else is known.
     std::vector<std::int64_t> sizes_of_inputs();
     void take_unknown();
+    /// Why the node at hand is not known.
+    std::string why_unknown();
 
     const OnnxGraph &graph_;
     std::string file_;
@@ -242,6 +273,10 @@ class Importer {
     std::set<std::string> lost_;               ///< tensors of no known shape
     std::set<std::string> names_ = {image_name};
     std::vector<InputProblem> problems_;
+    std::vector<const OnnxNode *> order_; ///< the nodes, each behind those that it reads
+    std::string why_;                     ///< why the node at hand is not known, where its function says it
+    std::map<std::string, std::string> whys_; ///< of an operator `unknown`, why it is
+    std::vector<std::string> remarks_;
     std::int64_t fixed_images_ = 0; ///< that the file says; 0: any
     const OnnxNode *node_ = nullptr;
 };

@@ -1,0 +1,27 @@
+#include "model/machine/gpu_memory.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+std::optional<std::int64_t> memory_bytes_of(const std::string &gpu) {
+    constexpr std::int64_t mib = std::int64_t{1} << 20;
+    // As nvidia-smi tells it of those that were measured, of the others as the vendor's pages do. The longer
+    // of two names that begin alike comes first.
+    static const std::vector<std::pair<const char *, std::int64_t>> known = {
+        {"NVIDIA H200", 143771 * mib},
+        {"NVIDIA H100 80GB HBM3", 81559 * mib},
+        {"NVIDIA GeForce GTX 1080 Ti", 11264 * mib},
+        {"NVIDIA GeForce GTX Titan X", 12288 * mib},
+        {"NVIDIA GeForce GT 750M", 2048 * mib},
+        {"NVIDIA Tesla K40m", 12288 * mib},
+        {"NVIDIA Tesla K80", 12288 * mib}, // each of its two GPUs
+        {"Toy GPU", 1024 * mib}};
+    for (const auto &[name, bytes] : known)
+        if (gpu.starts_with(name))
+            return bytes;
+    return std::nullopt;
+}
+
+} // namespace convcast
