@@ -119,45 +119,100 @@ Figure launches_figure(const NetworkRun &run) {
     return figure;
 }
 
+/// What a row of a timeline shows of the launches of a stream.
+enum class BarRow { forecast, measured, error };
+
 /// A launch of a timeline, as forecast or as measured.
 struct LaunchBar {
     const NetworkLaunch &launch;
-    bool measured;
+    BarRow shows;
     Seconds ends_s, time_s;
-    const char *how() const { return measured ? "measured" : "forecast"; }
-    std::pair<std::int64_t, bool> row() const { return {launch.stream.value_or(0), measured}; }
+    std::optional<double> ratio; ///< forecast / measured
+    std::pair<std::int64_t, BarRow> row() const { return {launch.stream.value_or(0), shows}; }
 };
 
-/// Rows by stream, what was measured below the forecast.
+const char *name_of(BarRow row) {
+    return row == BarRow::forecast   ? "forecast"
+           : row == BarRow::measured ? "measured"
+                                          : "forecast / measured";
+}
+
+/// Launches that are no convolution. Outlines have the colours of the strategies once more.
+Series series_of(LaunchKind kind) {
+    using enum LaunchKind;
+    switch (kind) {
+    case dense:
+    case columns:
+        return {"dense layer", style_of_dense, Drawn::bars};
+    case to_columns:
+    case to_rows:
+        return {"turned for a dense layer", style_of_dense, Drawn::bars, true};
+    case pooling:
+        return {"pooling", 0, Drawn::bars, true};
+    case gather:
+    case placed:
+        return {"gather", 1, Drawn::bars, true};
+    case elementwise:
+        return {"number by number", 2, Drawn::bars, true};
+    case layer_norm:
+        return {"layer norm", 3, Drawn::bars, true};
+    case softmax:
+        return {"softmax", 5, Drawn::bars, true};
+    case unknown:
+        return {"not known, bytes alone", styles::measured, Drawn::bars};
+    default:
+        return {"other", styles::context, Drawn::bars};
+    }
+}
+
+/// By how far a forecast is off: the further the darker.
+Series series_of_error(double ratio) {
+    constexpr double near = 0.10, far = 0.25;
+    const double off = std::abs(ratio - 1.0);
+    return off <= near  ? Series{"forecast within 10 %", styles::context, Drawn::bars, true}
+           : off <= far ? Series{"10 to 25 % off", styles::context, Drawn::bars}
+                        : Series{"more than 25 % off", styles::measured, Drawn::bars};
+}
+
+/// Rows by stream: the forecast, below it what was measured, and below that how far each forecast is off.
 void draw_timeline(Figure &figure, const std::vector<LaunchBar> &bars) {
     // Convolutions are most of a network: each strategy has a colour, so that launches can be told apart.
     constexpr std::array<std::size_t, 5> style_of_strategy = {0, 1, 2, 3, 5}; // without that of dense layers
-    Series dense{"dense layer", style_of_dense, Drawn::bars}, others{"other", styles::context, Drawn::bars};
-    const auto convolution_by = [&](const std::string &strategy) -> Series & {
-        const std::string name = "convolution by " + strategy.substr(0, strategy.find(':'));
-        Series *known = first_with(figure.series, &Series::name, name);
-        const std::size_t style = style_of_strategy[figure.series.size() % style_of_strategy.size()];
-        return known != nullptr ? *known : figure.series.emplace_back(Series{name, style, Drawn::bars});
+    std::vector<Series> others, errors;
+    const auto in = [](std::vector<Series> &list, const Series &empty) -> Series & {
+        Series *known = first_with(list, &Series::name, empty.name);
+        return known != nullptr ? *known : list.emplace_back(empty);
     };
-    std::map<std::pair<std::int64_t, bool>, double> rows;
+    const auto convolution_by = [&](const std::string &strategy) -> Series & {
+        const std::size_t style = style_of_strategy[figure.series.size() % style_of_strategy.size()];
+        return in(figure.series,
+                  {"convolution by " + strategy.substr(0, strategy.find(':')), style, Drawn::bars});
+    };
+    std::map<std::pair<std::int64_t, BarRow>, double> rows;
     for (const LaunchBar &bar : bars)
         rows[bar.row()] = 0.0;
     const bool one_stream = rows.empty() || rows.rbegin()->first.first == 0;
-    for (auto &[row, place] : rows) {
-        const std::string how = row.second ? "measured" : "forecast";
-        place = figure.add_row(one_stream ? how : fmt::format("stream {}, {}", row.first, how));
-    }
+    for (auto &[row, place] : rows)
+        place = figure.add_row(one_stream ? name_of(row.second)
+                                          : fmt::format("stream {}, {}", row.first, name_of(row.second)));
     for (const LaunchBar &bar : bars) {
-        const LaunchKind kind = bar.launch.kind;
-        Series &series = kind == LaunchKind::convolution ? convolution_by(bar.launch.strategy())
-                         : kind == LaunchKind::dense || kind == LaunchKind::columns ? dense
-                                                                                    : others;
+        Series &series = bar.shows == BarRow::error ? in(errors, series_of_error(*bar.ratio))
+                         : bar.launch.kind == LaunchKind::convolution
+                             ? convolution_by(bar.launch.strategy())
+                             : in(others, series_of(bar.launch.kind));
         series.add_bar(std::max(0.0, (bar.ends_s - bar.time_s).value) * us_per_s, bar.ends_s.value * us_per_s,
                        rows.at(bar.row()),
-                       fmt::format("{}, {}: {}, ends at {}", join(bar.launch.operators, "+"), bar.how(),
-                                   with_unit(bar.time_s), with_unit(bar.ends_s)));
+                       fmt::format("{}{}, {}: {}, ends at {}{}", join(bar.launch.operators, "+"),
+                                   bar.launch.node ? " (" + *bar.launch.node + ")" : "",
+                                   bar.shows == BarRow::forecast ? "forecast" : "measured",
+                                   with_unit(bar.time_s), with_unit(bar.ends_s),
+                                   bar.ratio ? fmt::format("; forecast / measured {:.2f}", *bar.ratio) : ""));
     }
-    figure.add_drawn({std::move(dense), std::move(others)});
+    figure.add_drawn(std::move(others));
+    std::ranges::sort(errors, {}, [](const Series &series) {
+        return series.hollow ? 0 : series.style == styles::context ? 1 : 2;
+    });
+    figure.add_drawn(std::move(errors));
 }
 
 /// When each launch of the traced call ended; empty where no launch was timed.
@@ -325,17 +380,24 @@ std::vector<Seconds> ends_of(const NetworkRun &run) {
 
 Figure network_timeline_figure(const NetworkRun &run) {
     const std::vector<NetworkLaunch> &launches = run.first().launches;
-    std::vector<LaunchBar> bars;
-    Seconds summed(0.0);
-    for (const NetworkLaunch &launch : launches) {
-        summed += launch.time_s;
-        const Seconds ends = launch.ends_s.value_or(summed);
-        bars.push_back({launch, false, ends, launch.begins_s ? ends - *launch.begins_s : launch.time_s});
-    }
     const std::vector<Seconds> ends = ends_of(run);
     const double share = untraced_share(run);
-    for (std::size_t i = 0; i < ends.size(); ++i)
-        bars.push_back({launches[i], true, ends[i], launches[i].measured->time_s.median_s * share});
+    std::vector<LaunchBar> bars;
+    Seconds summed(0.0);
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        const NetworkLaunch &launch = launches[i];
+        summed += launch.time_s;
+        const Seconds end = launch.ends_s.value_or(summed),
+                      time = launch.begins_s ? end - *launch.begins_s : launch.time_s;
+        const Seconds measured = ends.empty() ? Seconds(0.0) : launch.measured->time_s.median_s * share;
+        const auto ratio = measured > Seconds(0.0) ? std::optional(launch.time_s / measured) : std::nullopt;
+        bars.push_back({launch, BarRow::forecast, end, time, ratio});
+        if (ends.empty())
+            continue;
+        bars.push_back({launch, BarRow::measured, ends[i], measured, ratio});
+        if (ratio)
+            bars.push_back({launch, BarRow::error, ends[i], measured, ratio});
+    }
     Figure figure = figure_of("network_timeline", run);
     figure.title +=
         (run.first().ran() ? ", on " : ", as forecast for ") + gpu_name(run.conditions, run.profile_id);
