@@ -12,6 +12,7 @@ std::optional<std::int64_t> memory_bytes_of(const std::string &gpu) {
     static const std::vector<std::pair<const char *, std::int64_t>> known = {
         {"NVIDIA H200", 143771 * mib},
         {"NVIDIA H100 80GB HBM3", 81559 * mib},
+        {"NVIDIA H100 SXM5 80GB", 81559 * mib},
         {"NVIDIA GeForce GTX 1080 Ti", 11264 * mib},
         {"NVIDIA GeForce GTX Titan X", 12288 * mib},
         {"NVIDIA GeForce GT 750M", 2048 * mib},
