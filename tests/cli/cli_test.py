@@ -2646,10 +2646,10 @@ class Json(Cli):
         self.assertIn("does not have when it began", (self.folder / "earlier" / "page.html").read_text())
         table = (self.folder / "page" / "figures" / "network_timeline.csv").read_text()
         rows = list(csv.DictReader(io.StringIO(table)))
-        measured = [row for row in rows if "measured" in row["label"]]
+        measured = [row for row in rows if ", measured: " in row["label"]]
         [whole] = json.loads(pathlib.Path(recorded).read_text())["cases"]
         launches = whole["launches"]
-        self.assertEqual(len(rows), 2 * len(launches))
+        self.assertEqual(len(rows), 3 * len(launches), "forecast, measured, and how far apart these are")
         end = max(float(row["x (time since the start of the call, \u00b5s)"]) for row in measured)
         self.assertAlmostEqual(end, 1e6 * whole["measured"]["time_s"], 3)  # untraced
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
