@@ -60,11 +60,13 @@ void Importer::check_tensors() {
     for (const OnnxNode &node : graph_.nodes) {
         node_ = &node;
         for (const std::string &input : node.inputs)
-            if (!input.empty() && !given.contains(input))
+            if (!input.empty() && !given.contains(input)) {
                 refuse(fmt::format("it reads {}, which nothing gives; expected an input of the file, one of "
                                    "its weights, or the output of a node. Export the model again: the file "
                                    "is not whole",
                                    quoted(input)));
+                lost_.insert(input); // and no more is said of what reads it
+            }
     }
     for (const std::string &output : graph_.outputs)
         if (!given.contains(output))
