@@ -80,12 +80,16 @@ TEST(NetworkLadder, OccupancyOfEachLaunchIsCounted) {
     CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
     CONVCAST_SKIP_IF(why_no_counters());
     const NetworkCase item = timed_rung("fashion_mnist", "dense2_shared", 1);
-    ASSERT_EQ(item.kernels.size(), 6U);
+    std::int64_t launches = 0;
     for (const KernelTime &its : item.kernels) {
+        if (its.is_copy())
+            continue;
+        ++launches;
         ASSERT_TRUE(its.occupancy) << its.kernel;
         EXPECT_GT(*its.occupancy, 0.005) << its.kernel;
         EXPECT_LT(*its.occupancy, 0.52) << its.kernel;
     }
+    EXPECT_EQ(launches, 6);
     EXPECT_GT(*item.kernels.front().occupancy, 0.25);
 }
 
