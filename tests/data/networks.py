@@ -8,7 +8,8 @@
     networks.py --readme    holds the README's sentence on them to the recordings; exit code 1 says what it should be
     networks.py --drawn     a row for each network of timm that was drawn at random, and the means
     networks.py --drawn BINARY  how far off a program of today forecasts the same networks, which are not blind for it
-    networks.py --kinds     what each kind of launch of those of the last draw took, and what its forecast was, batch 1
+    networks.py --kinds     what each kind of launch of those of the last draw took, and what its forecast was, batch 1; and how far
+                            off the forecast of a launch is, launch by launch, at each batch
     networks.py --layers RUN  the launches of one of these runs: time, share, forecast
 
 The recordings are of single calls; in the graph of a network there is a gap of 0.1 us before each.
@@ -181,23 +182,37 @@ def drawn_again(binary):
                   f"forecast / measured {math.exp(sum(map(math.log, its)) / len(its)):.3f}")
 
 
+def launch_times(path):
+    """(kind, measured, forecast) of each launch of a run but the first, seconds from the end of the launch before to its own. Tracing makes a
+    call longer, so measured ends are scaled to the call that was not traced."""
+    [case] = json.loads(gzip.open(path).read())["cases"]
+    scale = case["measured"]["time_s"] / case["traced"]["graph_s"]["median_s"]
+    launches = [launch for launch in case["launches"] if launch["kind"] != "placed"]
+    for before, launch in zip(launches, launches[1:]):
+        kind = launch["candidates"][0]["strategy"].split(":")[0] if "candidates" in launch else launch["kind"]
+        yield kind, scale * (launch["measured"]["ends_s"] - before["measured"]["ends_s"]), launch["ends_s"] - before["ends_s"]
+
+
 def kinds():
-    """Means over launches, from the end of the launch before to their own. Tracing makes a call longer, so measured ends are scaled
-    to the call that was not traced."""
+    """Means over launches of each kind, and of the errors of single launches."""
     print("| GPU | launch | launches | measured | forecast | forecast / measured |\n|---|---|---|---|---|---|")
     for gpu in ("h200", "h100"):
         times = {}
         for path in sorted((RECORDED.parent / gpu / DRAWN[-1].name).glob("*_b1.json.gz")):
-            [case] = json.loads(gzip.open(path).read())["cases"]
-            scale = case["measured"]["time_s"] / case["traced"]["graph_s"]["median_s"]
-            launches = [launch for launch in case["launches"] if launch["kind"] != "placed"]
-            for before, launch in zip(launches, launches[1:]):
-                kind = launch["candidates"][0]["strategy"].split(":")[0] if "candidates" in launch else launch["kind"]
-                measured = scale * (launch["measured"]["ends_s"] - before["measured"]["ends_s"])
-                times.setdefault(kind, []).append((measured, launch["ends_s"] - before["ends_s"]))
+            for kind, measured, forecast in launch_times(path):
+                times.setdefault(kind, []).append((measured, forecast))
         for kind, its in sorted(times.items()):
             measured, forecast = (sum(part) / len(its) for part in zip(*its))
             print(f"| {gpu.upper()} | {kind} | {len(its)} | {measured * 1e6:.2f} us | {forecast * 1e6:.2f} us | {forecast / measured:.3f} |")
+    print("\n| GPU | batch | launches | mean error of a launch | median | p90 | weighted by time |\n|---|---|---|---|---|---|---|")
+    for gpu in ("h200", "h100"):
+        for batch in (1, 32):
+            its = [(measured, forecast) for path in sorted((RECORDED.parent / gpu / DRAWN[-1].name).glob(f"*_b{batch}.json.gz"))
+                   for _, measured, forecast in launch_times(path)]
+            errors = sorted(abs(forecast / measured - 1.0) for measured, forecast in its)
+            weighted = sum(abs(forecast - measured) for measured, forecast in its) / sum(measured for measured, _ in its)
+            print(f"| {gpu.upper()} | {batch} | {len(its)} | {sum(errors) / len(errors):.1%} | {errors[len(errors) // 2]:.1%} | "
+                  f"{errors[math.ceil(0.9 * len(errors)) - 1]:.1%} | {weighted:.1%} |")
 
 
 def layers(run):
