@@ -47,6 +47,7 @@ class Set:
 DRAWN = "drawn_df4eb4b8"
 LAST = "drawn_7a613134"
 LATEST = "drawn_98738e1e"
+CAUSES, NEWEST = "drawn_0198d225", "drawn_a5d55817"
 LATEST_PROFILES = {gpu: f"{LATEST}/profile.json" for gpu in NAMES}
 DRAWN_PROFILES = {gpu: f"{DRAWN}/profile.json" for gpu in NAMES}
 SETS = [
@@ -70,6 +71,18 @@ SETS = [
         {"h200": (69, 18, 6.7, 4.9, 16.8, 0.991, 88, 2.3), "h100": (60, 16, 6.1, 3.8, 14.1, 0.989, 88, 2.1)}),
     Set("grouped shapes", "98738e1e", f"{LATEST}/grouped", LATEST_PROFILES,
         {"h200": (92, 24, 9.0, 7.2, 18.2, 0.957, 95, 1.7), "h100": (92, 24, 10.6, 7.4, 21.5, 0.981, 89, 2.3)}),
+    Set("layers of 9 more networks of timm", "0198d225", f"{CAUSES}/layers", {"h100": f"{CAUSES}/profile.json"},
+        {"h100": (237, 40, 9.2, 7.2, 19.6, 1.013, 86, 3.5)}),
+    Set("depthwise shapes", "0198d225", f"{CAUSES}/depthwise", {"h100": f"{CAUSES}/profile.json"},
+        {"h100": (149, 40, 10.0, 6.6, 22.2, 1.053, 89, 1.2)}),
+    Set("grouped shapes", "0198d225", f"{CAUSES}/grouped", {"h100": f"{CAUSES}/profile.json"},
+        {"h100": (69, 24, 9.1, 6.3, 21.4, 1.012, 87, 3.6)}),
+    Set("layers of 9 further networks of timm", "a5d55817", f"{NEWEST}/layers", {"h200": f"{NEWEST}/profile.json"},
+        {"h200": (235, 40, 7.6, 6.5, 15.9, 0.986, 97, 2.1)}),
+    Set("depthwise shapes", "a5d55817", f"{NEWEST}/depthwise", {"h200": f"{NEWEST}/profile.json"},
+        {"h200": (149, 40, 7.8, 6.0, 18.2, 0.993, 92, 2.1)}),
+    Set("grouped shapes", "a5d55817", f"{NEWEST}/grouped", {"h200": f"{NEWEST}/profile.json"},
+        {"h200": (68, 24, 7.8, 6.3, 15.6, 0.974, 97, 1.6)}),
 ]
 
 # Those of layers of networks.

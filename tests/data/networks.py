@@ -139,8 +139,10 @@ def h100():
 
 
 # Folders of networks drawn by the hash of a commit behind the last change to its model.
-DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134", "drawn_98738e1e", "drawn_617d46ba") for gpu in ("h200", "h100")
+DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134", "drawn_98738e1e", "drawn_617d46ba", "drawn_0198d225", "drawn_a5d55817")
+         for gpu in ("h200", "h100")
          if (RECORDED.parent / gpu / folder).exists()]
+LAST_DRAWN = {folder.parent.name: folder for folder in DRAWN}  # of each GPU
 
 
 def drawn():
@@ -198,7 +200,7 @@ def kinds():
     print("| GPU | launch | launches | measured | forecast | forecast / measured |\n|---|---|---|---|---|---|")
     for gpu in ("h200", "h100"):
         times = {}
-        for path in sorted((RECORDED.parent / gpu / DRAWN[-1].name).glob("*_b1.json.gz")):
+        for path in sorted(LAST_DRAWN[gpu].glob("*_b1.json.gz")):
             for kind, measured, forecast in launch_times(path):
                 times.setdefault(kind, []).append((measured, forecast))
         for kind, its in sorted(times.items()):
@@ -207,7 +209,7 @@ def kinds():
     print("\n| GPU | batch | launches | mean error of a launch | median | p90 | weighted by time |\n|---|---|---|---|---|---|---|")
     for gpu in ("h200", "h100"):
         for batch in (1, 32):
-            its = [(measured, forecast) for path in sorted((RECORDED.parent / gpu / DRAWN[-1].name).glob(f"*_b{batch}.json.gz"))
+            its = [(measured, forecast) for path in sorted(LAST_DRAWN[gpu].glob(f"*_b{batch}.json.gz"))
                    for _, measured, forecast in launch_times(path)]
             errors = sorted(abs(forecast / measured - 1.0) for measured, forecast in its)
             weighted = sum(abs(forecast - measured) for measured, forecast in its) / sum(measured for measured, _ in its)
