@@ -20,15 +20,14 @@
 #include <vector>
 
 namespace convcast {
-namespace {
 
-/// A thread that does one thing after another, for one GPU.
-class GpuThread {
+/// It does one thing after another, for one GPU.
+class DividedRung::HostThread {
   public:
-    explicit GpuThread(int device) : thread_([this, device] { work(device); }) {}
-    GpuThread(const GpuThread &) = delete;
-    GpuThread &operator=(const GpuThread &) = delete;
-    ~GpuThread() {
+    explicit HostThread(int device) : thread_([this, device] { work(device); }) {}
+    HostThread(const HostThread &) = delete;
+    HostThread &operator=(const HostThread &) = delete;
+    ~HostThread() {
         give({});
         thread_.join();
     }
@@ -71,8 +70,6 @@ class GpuThread {
     std::thread thread_; ///< last: it uses the others
 };
 
-} // namespace
-
 /// What a GPU has. Made, used and destroyed while it is the calling thread's.
 struct DividedRung::Share {
     Share(const DeviceFacts &gpu, const Module &module, const Network &network, const Rung &rung,
@@ -90,7 +87,7 @@ struct DividedRung::Share {
     Stream stream{Stream::Kind::ordered};
     Event done{Event::Kind::order_only};
     std::optional<BoundRung> bound;
-    std::optional<GpuThread> thread; ///< of all GPUs but the first, whose is the caller's
+    std::optional<HostThread> thread; ///< of all GPUs but the first, whose is the caller's
 };
 
 DividedRung::DividedRung(const DeviceGroup &group, const Module &module, const Network &network,

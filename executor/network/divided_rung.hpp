@@ -37,6 +37,7 @@ class DividedRung {
     std::string overrun() const;
 
   private:
+    class HostThread;
     struct Share;
 
     const Rung &rung_;
