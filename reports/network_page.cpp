@@ -142,7 +142,8 @@ Section kernels_section(const NetworkRun &run) {
                                   forecast, ratio_of(forecast, kernel.time_s)});
         }
     Section section{"kernels", "kernels", "Each kernel, measured and forecast"};
-    section.parts = {Listing{std::move(table)}, small_print(remark("kernels"))};
+    section.parts = {Listing{without_empty_columns(std::move(table), {"GPU", "bytes"})},
+                     small_print(remark("kernels"))};
     return section;
 }
 

@@ -48,6 +48,7 @@ constexpr std::string_view computed_with[] = {
     "shared_bandwidth",
     "shared_latency",
     "sm_clock",
+    "smallest_copy_time",
     "tf32_mma_rate",
 };
 

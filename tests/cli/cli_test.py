@@ -2745,6 +2745,7 @@ class Json(Cli):
     def test_canonical_strategies_are_accepted(self):
         for case in self.ok("choose", "--gpu", "toy", "--shape", SINGLE, "--json", "--top", "20").json()["cases"]:
             again = self.predict("toy", SINGLE, case["strategy"])["cases"][0]
+            case["prediction"].pop("tied_s", None)  # which needs a ranking
             self.assertEqual(again, case)
 
 

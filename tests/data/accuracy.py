@@ -46,7 +46,7 @@ BRIEF = {
     "four numbers fitted": "ours, four numbers fitted to times",
 }
 # The sets of layers.py among the rows of README.md, and what it calls their blind forecasts.
-BRIEF_SETS = ["layers of 9 further networks of timm", "layers of 9 more networks of timm"]
+BRIEF_SETS = ["layers of 9 further networks of timm", "layers of 9 networks of timm drawn last"]
 BRIEF_BLIND = {"h200": "ours, **blind**", "h100": "ours, no times of it fitted, **blind**"}
 
 
@@ -284,7 +284,8 @@ efficientnet_b1, efficientnet_lite4, ese_vovnet39b_evos, mixnet_l, mnasnet_140, 
 sums of `implicit_gemm` that meet in shared memory are passed over where a tile has no filter (depthwise layers had been forecast up to 1.5 times too long), and outputs of maps of one pixel fill no sector, so that they are
 written in part (up to 1.7 times too short; F21). Commit a5d55817 has both, and by its hash an H200 was asked on the same day (`data/recorded/h200/{layers.NEWEST}`): cs3darknet_l, efficientnet_lite0,
 ese_vovnet19b_slim_dw, ghostnet_130, mobilenetv4_hybrid_large, regnetx_004_tv, resnet50, resnet50_mlp and xception41, and as many shapes. Its profile was the first of an H200 with a smallest copy. Since then the shipped profile has it too, and the four
-numbers were fitted again. efficientnet_b1, ese_vovnet19b_slim_dw, regnetx_004_tv, resnet50 and resnet50_mlp had been drawn or recorded before as networks.
+numbers were fitted again. By the hash of that commit, 8d4eefd9, an H100 was asked once more (`data/recorded/h100/{layers.AFTERWARDS}`): gernet_m, hardcorenas_a, mixnet_xxl, mobilenetv2_110d,
+regnety_008_tv, regnety_040, resnet50, resnet50_mlp and rexnetr_100. efficientnet_b1, ese_vovnet19b_slim_dw, regnetx_004_tv, regnety_008_tv, resnet50 and resnet50_mlp had been drawn or recorded before as networks.
 
 {layers_table(blind, layers.SETS[1:])}
 

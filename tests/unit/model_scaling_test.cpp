@@ -129,8 +129,8 @@ TEST(Scaling, AnImplementationIsDividedByImages) {
     run.devices = {0, 1};
     run.cases = {case_of(mnist, DeviceSplit::one, 1, 2048), *two};
     run = forecast_anew(std::move(run), mnist, h200);
-    const Rung &rung = *rung_named(find_ladder(mnist), "data_oriented");
-    const RungForecast half = forecast_rung(find_ladder(mnist), rung, mnist, 1024, h200);
+    const Ladder ladder = find_ladder(mnist);
+    const RungForecast half = forecast_rung(ladder, *rung_named(ladder, "data_oriented"), mnist, 1024, h200);
     EXPECT_EQ(run.cases[1].forecast->stream_s, half.stream_s);
     EXPECT_FALSE(run.cases[1].forecast->speed_up); // it is no step of training
 }
