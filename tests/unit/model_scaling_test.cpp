@@ -115,12 +115,13 @@ NetworkCase timed(DeviceSplit split, int devices, std::int64_t batch, double ste
 /// stands beside it.
 TEST(Scaling, AnImplementationIsDividedByImages) {
     const Network mnist = find_network("mnist");
-    const std::optional<NetworkCase> two = divided_case(find_ladder(mnist), 2);
+    const Ladder ladder = find_ladder(mnist);
+    const std::optional<NetworkCase> two = divided_case(ladder, 2);
     ASSERT_TRUE(two);
     EXPECT_EQ(two->id, "data_oriented");
     EXPECT_EQ(two->name(), "data_oriented over 2 GPUs");
     EXPECT_THAT(two->shares, testing::ElementsAre(1024, 1024));
-    EXPECT_THAT(divided_case(find_ladder(mnist), 3)->shares, testing::ElementsAre(683, 683, 682));
+    EXPECT_THAT(divided_case(ladder, 3)->shares, testing::ElementsAre(683, 683, 682));
     EXPECT_FALSE(divided_case(find_ladder(find_network("fashion_mnist")), 2));
 
     const GpuProfile h200 = find_profile("h200");
@@ -129,8 +130,7 @@ TEST(Scaling, AnImplementationIsDividedByImages) {
     run.devices = {0, 1};
     run.cases = {case_of(mnist, DeviceSplit::one, 1, 2048), *two};
     run = forecast_anew(std::move(run), mnist, h200);
-    const Rung &rung = *rung_named(find_ladder(mnist), "data_oriented");
-    const RungForecast half = forecast_rung(find_ladder(mnist), rung, mnist, 1024, h200);
+    const RungForecast half = forecast_rung(ladder, *rung_named(ladder, "data_oriented"), mnist, 1024, h200);
     EXPECT_EQ(run.cases[1].forecast->stream_s, half.stream_s);
     EXPECT_FALSE(run.cases[1].forecast->speed_up); // it is no step of training
 }
