@@ -123,23 +123,40 @@ std::vector<Card> cards_of(const NetworkRun &run) {
 
 /// Each kernel in a call by its activity records, of the rungs that kept it.
 Section kernels_section(const NetworkRun &run) {
-    Table table{{{"implementation"},
-                 {"kernel"},
-                 {"GPU", As::number},
-                 {"bytes", As::number},
-                 {"launches", As::number},
-                 {"measured", As::time},
-                 {"forecast", As::time},
-                 {"forecast / measured", As::ratio}}};
+    const auto any = [&](const auto &has) {
+        return std::ranges::any_of(
+            run.cases, [&](const NetworkCase &item) { return std::ranges::any_of(item.kernels, has); });
+    };
+    const bool of_gpus = any([](const KernelTime &its) { return its.device.has_value(); }),
+               of_copies = any(&KernelTime::is_copy),
+               counted = any([](const KernelTime &its) { return its.occupancy.has_value(); });
+    Table table{{{"implementation"}, {"kernel"}}};
+    if (of_gpus)
+        table.columns.push_back({"GPU", As::number});
+    if (of_copies)
+        table.columns.push_back({"bytes of a copy", As::number});
+    append(table.columns, std::vector<Column>{{"launches", As::number},
+                                              {"measured", As::time},
+                                              {"forecast", As::time},
+                                              {"forecast / measured", As::ratio}});
+    if (counted)
+        table.columns.push_back({"occupancy", As::share});
     for (const NetworkCase &rung : run.cases)
         for (const KernelTime &kernel : rung.kernels) {
             std::optional<Seconds> forecast;
             for (const KernelForecast &launch : rung.kernels_forecast)
                 if (launch.kernel == kernel.kernel)
                     forecast = launch.record_s;
-            table.rows.push_back({rung.name(), kernel.kernel, kernel.device ? Cell(*kernel.device) : Cell(),
-                                  kernel.bytes ? Cell(*kernel.bytes) : Cell(), kernel.launches, kernel.time_s,
-                                  forecast, ratio_of(forecast, kernel.time_s)});
+            std::vector<Cell> &row = table.rows.emplace_back();
+            row = {rung.name(), kernel.kernel};
+            if (of_gpus)
+                row.push_back(kernel.device ? Cell(*kernel.device) : Cell());
+            if (of_copies)
+                row.push_back(kernel.bytes ? Cell(*kernel.bytes) : Cell());
+            append(row, std::vector<Cell>{kernel.launches, kernel.time_s, forecast,
+                                          ratio_of(forecast, kernel.time_s)});
+            if (counted)
+                row.push_back(kernel.occupancy ? Cell(*kernel.occupancy) : Cell());
         }
     Section section{"kernels", "kernels", "Each kernel, measured and forecast"};
     section.parts = {Listing{without_empty_columns(std::move(table), {"GPU", "bytes"})},

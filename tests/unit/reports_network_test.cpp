@@ -67,6 +67,12 @@ TEST(NetworkPages, ALadderHasItsKernelsWhereTheRunKeptThem) {
     EXPECT_THAT(page, HasSubstr("<a href=\"#kernels\">kernels</a>"));
     EXPECT_THAT(page, HasSubstr("<td>conv_all</td><td>3</td><td>10.0</td><td>9.00</td><td>0.900</td>"));
     EXPECT_THAT(page, HasSubstr("<td>of_no_forecast</td><td>1</td><td>2.00</td><td>–</td><td>–</td>"));
+    run.first().kernels.push_back(
+        {"copy to GPU 1", 1, Seconds(2e-6), Seconds(0.0), Seconds(2e-6), 0, 4096}); // which few have
+    run.first().kernels.front().occupancy = 0.5;
+    const std::string with_copy = page_of(run);
+    EXPECT_THAT(with_copy, HasSubstr("<td>copy to GPU 1</td><td>0</td>"));
+    EXPECT_THAT(with_copy, HasSubstr("<td>0.900</td><td>50"));
 }
 
 /// A network of two convolutions, traced in 12 µs and replayed in 9.
