@@ -241,13 +241,13 @@ std::string candidates_text(const NetworkRun &forecast) {
              {{"/ best", As::number}, [&](Way way) { return fmt::format("{:.2f}", way.time_s / best); }},
              {{"strategy", As::text, Keep::must, Fit::wrap}, &NetworkCandidate::strategy}}));
         if (best < launch.candidates.front().time_s)
-            text += wrapped(
-                launch.operators.size() > 1 && launch.candidates.front().time_s > best * tie_of(best)
-                    ? "The first is taken: its kernel also does bias, addition and ReLU, and with it "
-                      "the network is faster than with the fastest by itself."
-                    : "The first is taken: the forecast cannot tell these apart, and it is of those "
-                      "that prepare their filters once.",
-                2);
+            text +=
+                wrapped(launch.operators.size() > 1 && launch.candidates.front().time_s > best * tie_of(best)
+                            ? "The first is taken: its kernel also does bias, addition and ReLU, and with it "
+                              "the network is faster than with the fastest by itself."
+                            : "The first is taken: the forecast cannot tell these apart, and it is of those "
+                              "that prepare their filters once.",
+                        2);
         text += "\n";
     }
     return text;

@@ -134,7 +134,7 @@ struct LaunchBar {
 const char *name_of(BarRow row) {
     return row == BarRow::forecast   ? "forecast"
            : row == BarRow::measured ? "measured"
-                                          : "forecast / measured";
+                                     : "forecast / measured";
 }
 
 /// Launches that are no convolution. Outlines have the colours of the strategies once more.

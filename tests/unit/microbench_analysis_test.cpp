@@ -325,20 +325,20 @@ TEST(Analysis, EverySweepIsACurve) {
             }
         }
     }
-    EXPECT_THAT(names, UnorderedElementsAre(
-                           "ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared", "l2_latency",
-                           "latency_by_footprint", "tlb_latency", "constant_latency", "dram_read_curve",
-                           "dram_write_curve", "dram_copy_curve", "l2_read_curve", "l2_write_curve",
-                           "l1_bandwidth", "shared_bandwidth", "shared_broadcast", "banks", "conflicts",
-                           "element_width", "stride_granularity", "segment_granularity", "barrier_latency",
-                           "atomic_rate", "cluster_bandwidth", "cluster_barrier", "store_sectors",
-                           "launch_by_grid", "graph_meets", "stream_meets", "peer_meets", "float_adds",
-                           "host_copy_sizes"));
+    EXPECT_THAT(names,
+                UnorderedElementsAre(
+                    "ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared", "l2_latency",
+                    "latency_by_footprint", "tlb_latency", "constant_latency", "dram_read_curve",
+                    "dram_write_curve", "dram_copy_curve", "l2_read_curve", "l2_write_curve", "l1_bandwidth",
+                    "shared_bandwidth", "shared_broadcast", "banks", "conflicts", "element_width",
+                    "stride_granularity", "segment_granularity", "barrier_latency", "atomic_rate",
+                    "cluster_bandwidth", "cluster_barrier", "store_sectors", "launch_by_grid", "graph_meets",
+                    "stream_meets", "peer_meets", "float_adds", "host_copy_sizes"));
     const Curve &copies = profile.curves.at("host_copy_sizes");
     ASSERT_EQ(copies.series.size(), 2u);
     EXPECT_EQ(copies.series[0].name, "direction 1"); // to the device
-    EXPECT_THAT(copies.series[0].x, ElementsAre(1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216,
-                                                67108864));
+    EXPECT_THAT(copies.series[0].x,
+                ElementsAre(1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864));
     EXPECT_NEAR(copies.series[0].y.front(), 1.5e-6 + 1024.0 / 52e9, 1e-12);
     EXPECT_THAT(profile.curves.at("graph_meets").series.at(0).x, ElementsAre(2, 4, 8, 16));
     EXPECT_NEAR(profile.curves.at("stream_meets").series.at(0).y.back(), 3e-6 * 16.0, 1e-9);
