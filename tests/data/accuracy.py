@@ -45,8 +45,8 @@ BRIEF = {
     "without counters": "ours, without facts and fit (constants stay)",
     "four numbers fitted": "ours, four numbers fitted to times",
 }
-# The sets of layers.py among the rows of README.md, and what it calls their blind forecasts.
-BRIEF_SETS = ["layers of 9 further networks of timm", "layers of 9 networks of timm drawn last"]
+# Whose draws of layers.py are among the rows of README.md, and what it calls their blind forecasts.
+BRIEF_COMMITS = ["a5d55817", "8d4eefd9"]
 BRIEF_BLIND = {"h200": "ours, **blind**", "h100": "ours, no times of it fitted, **blind**"}
 
 
@@ -104,19 +104,19 @@ def percent(share):
 def brief_table(sweep, blind):
     """Of README.md: what was measured, who forecast it, and how well; the blind rows beside the sweep's."""
     times, ranks = rows(sweep[0], "time by"), rows(sweep[2], next(part for part in sweep[2].split("  ") if part).strip())
+    drawn = [of for of in layers.LAYERS if of.commit in BRIEF_COMMITS]
     lines = []
     for name, said in BRIEF.items():
         inside = times[name]["in interval"]
         lines.append([f"H200, random shapes, {int(times[name]['cases']):,} calls", said, short(times[name]["median"]), short(times[name]["error"]),
                       short(times[name]["p90"]), f"{float(inside.split()[0]):.0f} %" if inside != "-" else "–", short(ranks[name]["mean regret"])])
     for of, gpu, whose, its in blind:
-        if whose == "blind" and of.said in BRIEF_SETS:
+        if whose == "blind" and of in drawn:
             lines.append([f"{layers.NAMES[gpu]}, {of.said}, {its['calls']} calls", BRIEF_BLIND[gpu], percent(its["median"]),
                           percent(its["mean"]), percent(its["p90"]), f"{100 * its['inside']:.0f} %", percent(its["regret"])])
     counts = count_constants.counts(count_constants.listed())
-    drawn = [of for of in layers.SETS if of.said in BRIEF_SETS]
     beside = "; ".join(f"{its['layers']} {of.said} on an {layers.NAMES[gpu]} {percent(its['mean'])} (regret {percent(its['regret'])})" for of, gpu, whose, its in blind
-                       if of.commit in [its_set.commit for its_set in drawn] and of not in drawn and whose == "blind")
+                       if of.commit in BRIEF_COMMITS and of not in drawn and whose == "blind")
     commits = " and ".join(f"{of.commit} on an {' and an '.join(layers.NAMES[gpu] for gpu in of.stated)}" for of in drawn)
     return markdown(["measured", "forecast by", "median error", "mean", "9 of 10 within", "in the interval", "regret"], lines) + f"""
 
@@ -258,7 +258,7 @@ Intervals without a calibration are bounds of what can overlap (I2), so wide tha
 ## Blind: drawn by the hash of a commit
 
 As [blind.md](blind.md) says, with the program of commit {layers.SETS[1].commit} and by its hash, 2026-11-27: 40 layers of seven networks of timm that the hash drew
-(`data/recorded/h200/{layers.DRAWN}/layers.json.gz`), each by the strategies for it and by the three settings that `choose` ranks first; 40 depthwise and 24
+(`data/recorded/h200/drawn_df4eb4b8/layers.json.gz`), each by the strategies for it and by the three settings that `choose` ranks first; 40 depthwise and 24
 grouped shapes (`tests/data/draw_groups.py`), each by the strategies for it in several settings. The seven are efficientnet_lite2, ese_vovnet19b_slim_dw, lcnetv2_large,
 mnasnet_small, mobileone_s4, regnety_080_tv and resnet50t. Nine networks were drawn for this. The two others, tf_efficientnet_lite1 and tf_efficientnet_lite2, were left out, as `--shapes` of that commit
 could not read their paddings. regnety_080_tv had been drawn by another commit before. The run of the depthwise shapes on the H100 has cuDNN's search in it and ended at its time limit,
@@ -271,21 +271,21 @@ were found with them: L2 keeps half of what was thought of what is written (W7),
 do not begin at a sector at 0.6, and `implicit_gemm` that copies raw filters by 4 bytes at 0.65.
 
 Commit 7a613134 changed the intervals: they had held 80 to 83 % of the layers above where 90 % are meant, and are fitted to real layers since. By its hash an H100
-was asked once more, with a profile of that day and the H200's calibration, 2026-11-27 (`data/recorded/h100/{layers.LAST}`): 40 layers of the nine networks convnext_pico_ols,
+was asked once more, with a profile of that day and the H200's calibration, 2026-11-27 (`data/recorded/h100/drawn_7a613134`): 40 layers of the nine networks convnext_pico_ols,
 efficientnet_lite0, mobilenetv4_conv_small_050, mobilenetv4_hybrid_medium, mobileone_s0, mobileone_s3, resnet50_mlp, resnet50x4_clip_gap and tinynet_b, 24 grouped
 shapes, and as many of the 40 depthwise ones as 55 s of the run with cuDNN's search reached, 31.
 
 Commit 98738e1e changed what L2 keeps, what DRAM takes in, and what lines of L2 serve (W7, F3, F36). By its hash both GPUs were asked anew, with profiles of that day, 2026-11-27
-(`data/recorded/h200/{layers.LATEST}`, `data/recorded/h100/{layers.LATEST}`): 40 layers of the networks convnext_femto_ols, cs3darknet_focus_x, dla46x_c, efficientnet_b0,
+(`data/recorded/h200/drawn_98738e1e`, `data/recorded/h100/drawn_98738e1e`): 40 layers of the networks convnext_femto_ols, cs3darknet_focus_x, dla46x_c, efficientnet_b0,
 ghostnetv2_100, ghostnetv2_160, ghostnetv3_050, regnetx_006 and regnetx_080, 24 grouped shapes, and as many of the depthwise ones as the run reached, 18 and 16.
 
-Commit 0198d225 lets forecasts start from the smallest copy where a profile has it (F1). By its hash an H100 was asked on 2026-11-28 (`data/recorded/h100/{layers.CAUSES}`): 40 layers of cs3darknet_focus_m,
+Commit 0198d225 lets forecasts start from the smallest copy where a profile has it (F1). By its hash an H100 was asked on 2026-11-28 (`data/recorded/h100/drawn_0198d225`): 40 layers of cs3darknet_focus_m,
 efficientnet_b1, efficientnet_lite4, ese_vovnet39b_evos, mixnet_l, mnasnet_140, mobilenetv3_small_100, skresnet50d and tf_efficientnet_lite4, 40 depthwise and 24 grouped shapes. Two causes were found with them:
 sums of `implicit_gemm` that meet in shared memory are passed over where a tile has no filter (depthwise layers had been forecast up to 1.5 times too long), and outputs of maps of one pixel fill no sector, so that they are
-written in part (up to 1.7 times too short; F21). Commit a5d55817 has both, and by its hash an H200 was asked on the same day (`data/recorded/h200/{layers.NEWEST}`): cs3darknet_l, efficientnet_lite0,
+written in part (up to 1.7 times too short; F21). Commit a5d55817 has both, and by its hash an H200 was asked on the same day (`data/recorded/h200/drawn_a5d55817`): cs3darknet_l, efficientnet_lite0,
 ese_vovnet19b_slim_dw, ghostnet_130, mobilenetv4_hybrid_large, regnetx_004_tv, resnet50, resnet50_mlp and xception41, and as many shapes. Its profile was the first of an H200 with a smallest copy. Since then the shipped profile has it too, and the four
-numbers were fitted again. By the hash of that commit, 8d4eefd9, an H100 was asked once more (`data/recorded/h100/{layers.AFTERWARDS}`): gernet_m, hardcorenas_a, mixnet_xxl, mobilenetv2_110d,
-regnety_008_tv, regnety_040, resnet50, resnet50_mlp and rexnetr_100. efficientnet_b1, ese_vovnet19b_slim_dw, regnetx_004_tv, regnety_008_tv, resnet50 and resnet50_mlp had been drawn or recorded before as networks.
+numbers were fitted again. By the hash of that commit, 8d4eefd9, an H100 was asked once more (`data/recorded/h100/drawn_8d4eefd9`): gernet_m, hardcorenas_a, mixnet_xxl, mobilenetv2_110d,
+regnety_008_tv, regnety_040, resnet50, resnet50_mlp and rexnetr_100. Afterwards facts and calibration were derived again from the same recordings as before, as the counts had changed. efficientnet_b1, ese_vovnet19b_slim_dw, regnetx_004_tv, regnety_008_tv, resnet50 and resnet50_mlp had been drawn or recorded before as networks.
 
 {layers_table(blind, layers.SETS[1:])}
 

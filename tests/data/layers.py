@@ -44,51 +44,33 @@ class Set:
     stated: dict
 
 
-DRAWN = "drawn_df4eb4b8"
-LAST = "drawn_7a613134"
-LATEST = "drawn_98738e1e"
-CAUSES, NEWEST, AFTERWARDS = "drawn_0198d225", "drawn_a5d55817", "drawn_8d4eefd9"
-LATEST_PROFILES = {gpu: f"{LATEST}/profile.json" for gpu in NAMES}
-DRAWN_PROFILES = {gpu: f"{DRAWN}/profile.json" for gpu in NAMES}
+def drawn(commit, networks, layers, depthwise, grouped):
+    """What was drawn by the hash of a commit: of each GPU with its profile of that day."""
+    folder = f"drawn_{commit}"
+    return [Set(said, commit, f"{folder}/{name}", {gpu: f"{folder}/profile.json" for gpu in stated}, stated)
+            for said, name, stated in ((f"layers of {networks} networks of timm", "layers", layers), ("depthwise shapes", "depthwise", depthwise),
+                                       ("grouped shapes", "grouped", grouped))]
+
+
 SETS = [
     Set("layers of 15 networks", "defdd5a", "layers", {"h100": "profile.json"},
         {"h200": (708, 82, 11.8, 6.9, 20.8, 0.999, 79, 3.8), "h100": (339, 40, 14.8, 8.9, 27.6, 1.070, 100, 2.4)}),
-    Set("layers of 7 networks of timm", "df4eb4b8", f"{DRAWN}/layers", DRAWN_PROFILES,
-        {"h200": (235, 40, 8.6, 6.4, 17.9, 0.997, 83, 1.7), "h100": (235, 40, 9.5, 6.9, 19.9, 1.034, 80, 2.0)}),
-    Set("depthwise shapes", "df4eb4b8", f"{DRAWN}/depthwise", DRAWN_PROFILES,
-        {"h200": (145, 40, 7.9, 5.5, 17.9, 0.973, 82, 3.9), "h100": (100, 28, 7.7, 6.4, 16.7, 0.982, 84, 4.4)}),
-    Set("grouped shapes", "df4eb4b8", f"{DRAWN}/grouped", DRAWN_PROFILES,
-        {"h200": (90, 24, 8.9, 7.7, 18.4, 0.951, 81, 3.3), "h100": (90, 24, 9.0, 7.0, 18.6, 0.982, 83, 4.1)}),
-    Set("layers of other networks of timm", "7a613134", f"{LAST}/layers", {"h100": f"{LAST}/profile.json"},
-        {"h100": (235, 40, 9.1, 6.7, 19.6, 1.02, 90, 2.7)}),
-    Set("depthwise shapes", "7a613134", f"{LAST}/depthwise", {"h100": f"{LAST}/profile.json"},
-        {"h100": (110, 31, 7.2, 5.8, 15.8, 0.989, 90, 3.7)}),
-    Set("grouped shapes", "7a613134", f"{LAST}/grouped", {"h100": f"{LAST}/profile.json"},
-        {"h100": (88, 24, 8.9, 7.5, 18.2, 0.999, 95, 2.3)}),
-    Set("layers of 9 networks of timm", "98738e1e", f"{LATEST}/layers", LATEST_PROFILES,
-        {"h200": (231, 40, 7.4, 5.8, 15.3, 0.997, 93, 2.1), "h100": (231, 40, 8.2, 5.9, 17.2, 1.039, 88, 2.3)}),
-    Set("depthwise shapes", "98738e1e", f"{LATEST}/depthwise", LATEST_PROFILES,
-        {"h200": (69, 18, 6.7, 4.9, 16.8, 0.991, 88, 2.3), "h100": (60, 16, 6.1, 3.8, 14.1, 0.989, 88, 2.1)}),
-    Set("grouped shapes", "98738e1e", f"{LATEST}/grouped", LATEST_PROFILES,
-        {"h200": (92, 24, 9.0, 7.2, 18.2, 0.957, 95, 1.7), "h100": (92, 24, 10.6, 7.4, 21.5, 0.981, 89, 2.3)}),
-    Set("layers of 9 more networks of timm", "0198d225", f"{CAUSES}/layers", {"h100": f"{CAUSES}/profile.json"},
-        {"h100": (237, 40, 9.2, 7.2, 19.6, 1.013, 86, 3.5)}),
-    Set("depthwise shapes", "0198d225", f"{CAUSES}/depthwise", {"h100": f"{CAUSES}/profile.json"},
-        {"h100": (149, 40, 10.0, 6.6, 22.2, 1.053, 89, 1.2)}),
-    Set("grouped shapes", "0198d225", f"{CAUSES}/grouped", {"h100": f"{CAUSES}/profile.json"},
-        {"h100": (69, 24, 9.1, 6.3, 21.4, 1.012, 87, 3.6)}),
-    Set("layers of 9 further networks of timm", "a5d55817", f"{NEWEST}/layers", {"h200": f"{NEWEST}/profile.json"},
-        {"h200": (235, 40, 7.6, 6.5, 15.8, 0.986, 97, 2.1)}),
-    Set("depthwise shapes", "a5d55817", f"{NEWEST}/depthwise", {"h200": f"{NEWEST}/profile.json"},
-        {"h200": (149, 40, 7.8, 6.0, 18.2, 0.993, 92, 2.1)}),
-    Set("grouped shapes", "a5d55817", f"{NEWEST}/grouped", {"h200": f"{NEWEST}/profile.json"},
-        {"h200": (68, 24, 7.8, 6.3, 15.6, 0.974, 97, 1.6)}),
-    Set("layers of 9 networks of timm drawn last", "8d4eefd9", f"{AFTERWARDS}/layers", {"h100": f"{AFTERWARDS}/profile.json"},
-        {"h100": (235, 40, 8.0, 6.1, 17.8, 1.003, 87, 1.7)}),
-    Set("depthwise shapes", "8d4eefd9", f"{AFTERWARDS}/depthwise", {"h100": f"{AFTERWARDS}/profile.json"},
-        {"h100": (152, 40, 8.0, 6.2, 16.6, 1.0, 91, 1.6)}),
-    Set("grouped shapes", "8d4eefd9", f"{AFTERWARDS}/grouped", {"h100": f"{AFTERWARDS}/profile.json"},
-        {"h100": (66, 24, 8.0, 5.5, 17.7, 1.003, 94, 1.6)}),
+    *drawn("df4eb4b8", 7,
+           {"h200": (235, 40, 8.6, 6.4, 17.9, 0.997, 83, 1.7), "h100": (235, 40, 9.5, 6.9, 19.9, 1.034, 80, 2.0)},
+           {"h200": (145, 40, 7.9, 5.5, 17.9, 0.973, 82, 3.9), "h100": (100, 28, 7.7, 6.4, 16.7, 0.982, 84, 4.4)},
+           {"h200": (90, 24, 8.9, 7.7, 18.4, 0.951, 81, 3.3), "h100": (90, 24, 9.0, 7.0, 18.6, 0.982, 83, 4.1)}),
+    *drawn("7a613134", 9, {"h100": (235, 40, 9.1, 6.7, 19.6, 1.02, 90, 2.7)}, {"h100": (110, 31, 7.2, 5.8, 15.8, 0.989, 90, 3.7)},
+           {"h100": (88, 24, 8.9, 7.5, 18.2, 0.999, 95, 2.3)}),
+    *drawn("98738e1e", 9,
+           {"h200": (231, 40, 7.4, 5.8, 15.3, 0.997, 93, 2.1), "h100": (231, 40, 8.2, 5.9, 17.2, 1.039, 88, 2.3)},
+           {"h200": (69, 18, 6.7, 4.9, 16.8, 0.991, 88, 2.3), "h100": (60, 16, 6.1, 3.8, 14.1, 0.989, 88, 2.1)},
+           {"h200": (92, 24, 9.0, 7.2, 18.2, 0.957, 95, 1.7), "h100": (92, 24, 10.6, 7.4, 21.5, 0.981, 89, 2.3)}),
+    *drawn("0198d225", 9, {"h100": (237, 40, 9.2, 7.2, 19.6, 1.013, 86, 3.5)}, {"h100": (149, 40, 10.0, 6.6, 22.2, 1.053, 89, 1.2)},
+           {"h100": (69, 24, 9.1, 6.3, 21.4, 1.012, 87, 3.6)}),
+    *drawn("a5d55817", 9, {"h200": (235, 40, 7.6, 6.5, 15.8, 0.986, 97, 2.1)}, {"h200": (149, 40, 7.8, 6.0, 18.2, 0.993, 92, 2.1)},
+           {"h200": (68, 24, 7.8, 6.3, 15.6, 0.974, 97, 1.6)}),
+    *drawn("8d4eefd9", 9, {"h100": (235, 40, 8.0, 6.1, 17.8, 1.003, 87, 1.7)}, {"h100": (152, 40, 8.0, 6.2, 16.6, 1.0, 91, 1.6)},
+           {"h100": (66, 24, 8.0, 5.5, 17.7, 1.003, 94, 1.6)}),
 ]
 
 # Those of layers of networks.

@@ -23,7 +23,7 @@ LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"),
 # Recordings of depthwise and grouped layers, and what their head says of them.
 GROUPS = [("h200", "depthwise", "depthwise layers of six networks"), ("h100", "depthwise", "the same"),
           ("h200", "depthwise_random", "40 depthwise shapes drawn at random"),
-          ("h100", f"{layers.DRAWN}/depthwise", "28 others drawn at random"), ("h200", "grouped", "grouped layers of three networks"),
+          ("h100", "drawn_df4eb4b8/depthwise", "28 others drawn at random"), ("h200", "grouped", "grouped layers of three networks"),
           ("h100", "grouped", "the same"), ("h200", "grouped_random", "24 grouped shapes drawn at random")]
 
 
