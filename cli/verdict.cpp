@@ -3,6 +3,7 @@
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
+#include "model/choose/ranking.hpp"
 #include "model/predict.hpp"
 #include "model/regime/rates.hpp"
 #include "model/regime/words.hpp"
@@ -171,7 +172,8 @@ std::string time_words(const Prediction &p) {
         text += fmt::format("; {:.2f}x the speed of light ({})", *p.time_s / *p.times.tier0_s,
                             short_time(*p.times.tier0_s));
     if (p.tied_s && *p.tied_s > *p.time_s)
-        text += fmt::format("; {} in the mean of those that tie with it", short_time(*p.tied_s));
+        text += fmt::format("; {} in the mean of the settings within {:.0f} % of it", short_time(*p.tied_s),
+                            100.0 * (tie_of(*p.time_s) - 1.0));
     if (p.assumed_low_s && p.assumed_high_s)
         text += fmt::format("; {} to {} as the numbers that were assumed lie in their ranges",
                             short_time(*p.assumed_low_s), short_time(*p.assumed_high_s));
