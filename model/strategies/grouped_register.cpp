@@ -167,14 +167,23 @@ Activity step_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
     return double(t.at_once) * all + does::iterations(warps);
 }
 
+/// Passes of the stores that lay a CTA's filters out in shared memory, value by value: neighbouring threads
+/// store neighbouring values of a filter, which lie `filters` words apart.
+Passes staging_passes(const Tiling &t, const Gpu &gpu) {
+    return shared_passes(banks_of(gpu.profile), t.filters * t.values, 1,
+                         [&](std::int64_t i) { return i % t.values * t.filters + i / t.values; });
+}
+
 /// What a CTA does once: copies its filters, finds its patches, stores them.
-Activity once_of(const Tiling &t, std::int64_t threads) {
+Activity once_of(const Tiling &t, std::int64_t threads, const Passes &staging) {
     const std::int64_t warps = ceil_div(threads, warp_lanes), all_warps = t.knobs.threads / warp_lanes;
     Activity all = does::starts(all_warps) +
                    does::copies(all_warps, ceil_div(t.filters * t.values, warp_lanes)) +
                    does::priced(warps, instructions::place) +
                    does::priced(warps * t.filters * t.patch.rows, instructions::store);
     all.work.store_bytes = double(threads * t.outputs * t.s.result_bytes());
+    all.work.shared_wavefronts = staging.taken;
+    all.least_wavefronts = staging.least;
     return all;
 }
 
@@ -224,14 +233,15 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{why};
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;
-    part.drain = once_of(t, full).work;
+    const Passes staging = staging_passes(t, gpu);
+    part.drain = once_of(t, full, staging).work;
     // What passes L1 takes the path of shared memory too; counters of shared memory leave it out.
     part.step.shared_wavefronts += double(ceil_div(full, warp_lanes) * t.at_once * t.patch.loaded_rows()) *
                                    t.patch.row_passes(t.patches, s.c * s.h * s.w);
     part.drain.shared_wavefronts += double(ceil_div(full, warp_lanes) * t.filters * t.patch.rows) *
                                     t.patch.store_passes(t.patches, s.k * s.p() * s.q());
     set_core_work(part, double(s.groups * t.blocks) * over(Loop{t.patches, threads}, [&](std::int64_t some) {
-                            return double(part.steps) * step_of(t, gpu, some) + once_of(t, some);
+                            return double(part.steps) * step_of(t, gpu, some) + once_of(t, some, staging);
                         }));
     // Filters come in groups of loads, one group after another, and pixels behind them.
     constexpr std::int64_t copies_at_once = 8; // of a thread

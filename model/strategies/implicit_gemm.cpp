@@ -404,8 +404,6 @@ Partition prepare_launch(const Tiling &t) {
     // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
-    part.step.load_bytes = double(tile * tile * 4);
-    part.drain.store_bytes = double(tile * tile * 4);
     set_core_work(part);
     return part;
 }

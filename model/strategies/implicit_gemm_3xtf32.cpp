@@ -187,15 +187,15 @@ Partition prepare_launch(const Tiling &t) {
             return i / block.values * block.pitch + i % block.values;
         }).taken;
     part.step.shared_wavefronts = write_passes / steps;
-    part.step.load_bytes = values * 4.0 / steps;
-    part.drain.instructions = values / 128.0 * instructions::divided_copy;
-    part.drain.shared_wavefronts = block_read_passes(t, block, block.rows);
-    part.drain.store_bytes = values * 8.0;
-    const double rows_there = double(t.padded_rows) / double(part.grid[0] * block.rows); // none behind them
-    part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
-    const double read_passes = over(Loop{t.padded_rows, block.rows},
-                                    [&](std::int64_t rows) { return block_read_passes(t, block, rows); });
-    part.work.shared_wavefronts = ctas * (write_passes + read_passes / double(part.grid[0]));
+    part.step.load_bytes /= steps;
+    // Of the last block only the rows that there are.
+    const double blocks = double(part.grid[0]), rows_there = double(t.padded_rows) / (blocks * block.rows);
+    part.drain.instructions = rows_there * values / 128.0 * instructions::divided_copy;
+    part.drain.shared_wavefronts =
+        over(Loop{t.padded_rows, block.rows},
+             [&](std::int64_t rows) { return block_read_passes(t, block, rows); }) /
+        blocks;
+    set_core_work(part);
     return part;
 }
 

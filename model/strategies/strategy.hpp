@@ -225,7 +225,8 @@ inline double copy_passes(bool wide, const Gpu &gpu) {
     return wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
 }
 
-/// The launch that lays filters out in the workspace, `written` bytes of them. What its CTAs do is left out.
+/// The launch that lays filters out in the workspace, `written` bytes of them. Its CTAs share what there is
+/// to read and to write, as if each had one step; their instructions are left out.
 inline Partition prepare_filters(const char *kernel, const std::array<std::int64_t, 3> &grid,
                                  const CtaSize &cta, std::int64_t written, const ConvShape &s,
                                  const Gpu &gpu) {
@@ -235,6 +236,8 @@ inline Partition prepare_filters(const char *kernel, const std::array<std::int64
     part.work.l2_read_bytes = part.work.dram_read_bytes = double(s.filter_bytes());
     part.work.l2_write_bytes = double(written);
     part.work.dram_write_bytes = 0.0;
+    part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
+    part.drain.store_bytes = double(written) / double(part.ctas);
     return part;
 }
 
