@@ -47,9 +47,14 @@ double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows, std::
            stored_bytes({q, q, groups, rows * q}, q, columns * shape.result_bytes());
 }
 
+double rows_meet_in_a_warp(const ConvShape &shape, std::int64_t rows, std::int64_t columns) {
+    constexpr double lanes = 32.0;
+    return rows > 1 ? std::max(0.0, 1.0 - double(shape.q() / columns - 1) / lanes) : 0.0;
+}
+
 double written_bytes_of_patches(const ConvShape &shape, std::int64_t rows, std::int64_t columns) {
     const double all = written_bytes_of_columns(shape, rows, columns);
-    return rows > 1 ? (all + double(shape.output_bytes())) / 2.0 : all;
+    return all - rows_meet_in_a_warp(shape, rows, columns) / 2.0 * (all - double(shape.output_bytes()));
 }
 
 double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {

@@ -39,8 +39,13 @@ double written_bytes(const ConvShape &shape, StoredAlong along = StoredAlong::ro
 /// rows. `columns` divides the outputs of a row.
 double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows, std::int64_t columns = 1);
 
+/// W5: threads store patches of `rows` rows of `columns` outputs each, one next to the other along the rows.
+/// Returns how often the end of a row and the start of the next, which share a sector, are stored by one
+/// warp.
+double rows_meet_in_a_warp(const ConvShape &shape, std::int64_t rows, std::int64_t columns);
+
 /// W5: the same where a thread has the outputs of all its rows before it stores the first. Of the sectors in
-/// which two of its rows meet every second one is stored once, as both rows reach L1's way out together.
+/// which two rows of a warp meet every second one is stored once, as both rows reach L1's way out together.
 double written_bytes_of_patches(const ConvShape &shape, std::int64_t rows, std::int64_t columns);
 
 /// W5: bytes of the sectors written if threads walk along the map's rows over all pixels, of which the last

@@ -181,10 +181,14 @@ std::vector<std::int64_t> patch_arguments(const PatchRows &patch) {
 }
 
 void fill_patch_traffic(Partition &part, const PatchRows &patch, const Gpu &gpu) {
-    part.work.l2_write_bytes = written_bytes_of_patches(patch.s, patch.rows, patch.columns);
-    if (patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
-        part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(patch.s.output_bytes()));
-    fill_dram(part.work, patch.s, gpu);
+    const ConvShape &s = patch.s;
+    part.work.l2_write_bytes = written_bytes_of_patches(s, patch.rows, patch.columns);
+    // A warp that has the next row as well writes the rest of a sector right behind.
+    const double apart = 1.0 - rows_meet_in_a_warp(s, patch.rows, patch.columns);
+    fill_dram(part.work, s, gpu);
+    const double output = double(s.output_bytes());
+    part.partial_write_bytes =
+        *part.work.dram_write_bytes / output * apart * written_in_part(*part.work.l2_write_bytes, output);
 }
 
 std::int64_t rows_of_patch(const ConvShape &s, std::int64_t most) {
