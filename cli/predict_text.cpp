@@ -37,6 +37,7 @@ std::string how(const Term &term) {
     case TermKind::scaled:
         return fmt::format("{:.3f} times", *term.count);
     case TermKind::queue:
+    case TermKind::alike:
         return fmt::format("{:.1f} share the first{}", *term.count, term.children.size() > 2 ? " two" : "");
     case TermKind::pnorm:
         return fmt::format("{:.2f}-norm", *term.exponent);

@@ -115,15 +115,16 @@ std::string rules_json(const Rules &rules) {
 
 /// How a term's value comes about, where it has no formula of its own: "sum of the parts".
 std::string how_combined(const Term &term) {
-    constexpr std::array<const char *, 8> of_kind = {"", // in the order of TermKind
+    constexpr std::array<const char *, 9> of_kind = {"", // in the order of TermKind
                                                      "sum of the parts",
                                                      "the longest of the parts",
                                                      "soft maximum of the parts, exponent {}",
                                                      "fill + (steps − 1) · step + drain, steps = {}",
                                                      "full waves · wave + tail, full waves = {}",
                                                      "{} times the part",
-                                                     "{} jobs that share what serves them"};
-    static_assert(static_cast<std::size_t>(TermKind::queue) + 1 == of_kind.size());
+                                                     "{} jobs that share what serves them",
+                                                     "{} like jobs that share what serves them"};
+    static_assert(static_cast<std::size_t>(TermKind::alike) + 1 == of_kind.size());
     const std::optional<double> &number = term.kind == TermKind::pnorm ? term.exponent : term.count;
     return fmt::format(fmt::runtime(of_kind[static_cast<std::size_t>(term.kind)]),
                        number ? fmt::format("{:g}", *number) : "?");

@@ -109,10 +109,18 @@ T queue(const char *name, double jobs, T service, Rest... services_and_alone) {
         return Seconds(
             combined::queue(jobs, std::span(values).first(values.size() - 1), values.back().value));
     } else {
-        std::vector<Term> children;
-        children.push_back(std::move(service));
-        (children.push_back(std::move(services_and_alone)), ...);
-        return convcast::queue(name, jobs, std::move(children));
+        return convcast::queue(name, jobs, list_of<T>(std::move(service), std::move(services_and_alone)...));
+    }
+}
+
+template <Yield T, std::same_as<T>... Rest>
+T alike(const char *name, double jobs, T service, Rest... services_and_alone) {
+    if constexpr (std::is_same_v<T, Seconds>) {
+        const std::array values = {service, services_and_alone...};
+        return Seconds(
+            combined::alike(jobs, std::span(values).first(values.size() - 1), values.back().value));
+    } else {
+        return convcast::alike(name, jobs, list_of<T>(std::move(service), std::move(services_and_alone)...));
     }
 }
 

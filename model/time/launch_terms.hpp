@@ -348,8 +348,8 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     // A CTA of a single step loads, then computes, then stores. Others use cores and memory while it does
     // not: two resources of the queue (F33).
     if (part.steps == 1 && part.step.store_bytes == 0.0 && m.has(Equation::F33))
-        return queue<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
-    return queue<T>("further wave", round.ctas,
+        return alike<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
+    return alike<T>("further wave", round.ctas,
                     max_of<T>("busy", list_of<T>(std::move(cores), std::move(memory))), std::move(alone));
 }
 

@@ -43,9 +43,10 @@ double schedule(double full_waves, double wave, double tail) {
     return full_waves * wave + tail;
 }
 
-/// A round of `jobs` in a closed queue by exact mean value analysis: a job is served `service / jobs` by each
-/// resource that all share and spends what is left of `alone` elsewhere.
-double queue(double jobs, std::span<const Seconds> services, double alone) {
+/// A round of `jobs` in a closed queue by mean value analysis: a job is served `service / jobs` by each
+/// resource that all share and spends what is left of `alone` elsewhere. Of the job that a resource serves a
+/// job that comes finds the share `left` still to do.
+double closed_queue(double jobs, std::span<const Seconds> services, double alone, double left) {
     struct Resource {
         double served, there, waiting; ///< a job's service and time at it; jobs at it
     };
@@ -67,9 +68,18 @@ double queue(double jobs, std::span<const Seconds> services, double alone) {
             round += resource.there;
         }
         for (Resource &resource : resources)
-            resource.waiting = round > 0.0 ? n * resource.there / round : 0.0;
+            resource.waiting =
+                round > 0.0 ? n * (resource.there - (1.0 - left) * resource.served) / round : 0.0;
     }
     return std::max(round, longest);
+}
+
+double queue(double jobs, std::span<const Seconds> services, double alone) {
+    return closed_queue(jobs, services, alone, 1.0);
+}
+
+double alike(double jobs, std::span<const Seconds> services, double alone) {
+    return closed_queue(jobs, services, alone, 0.5);
 }
 
 } // namespace combined
@@ -89,6 +99,7 @@ std::optional<std::string> wrong_children(const Term &term) {
     case TermKind::scaled:
         return count == 1 ? std::nullopt : std::optional<std::string>("a scaled term has one child");
     case TermKind::queue:
+    case TermKind::alike:
         return count >= 2 ? std::nullopt : std::optional<std::string>("a queue has two children or more");
     case TermKind::sum:
     case TermKind::max:
@@ -124,6 +135,8 @@ double combine(const Term &term, std::span<const Seconds> values) {
         return count * values[0].value;
     case TermKind::queue:
         return combined::queue(count, values.first(values.size() - 1), values.back().value);
+    case TermKind::alike:
+        return combined::alike(count, values.first(values.size() - 1), values.back().value);
     case TermKind::leaf:
         break;
     }
@@ -249,6 +262,12 @@ Term scaled(std::string name, double factor, Term term) {
 Term queue(std::string name, double jobs, std::vector<Term> services_and_alone) {
     Term term = inner(TermKind::queue, std::move(name), std::move(services_and_alone));
     term.count = jobs;
+    return term;
+}
+
+Term alike(std::string name, double jobs, std::vector<Term> services_and_alone) {
+    Term term = queue(std::move(name), jobs, std::move(services_and_alone));
+    term.kind = TermKind::alike;
     return term;
 }
 

@@ -23,8 +23,9 @@ enum class TermKind {
     scaled,   ///< `count` times its child: the scale of a calibration (F34)
     queue,    ///< children services, alone: count jobs, each `alone` by itself, share what serves all of
               ///< them in each of the `services`
+    alike,    ///< a queue whose jobs all take equally long to serve
 };
-BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule, scaled, queue)
+BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule, scaled, queue, alike)
 
 /// A node of the forecast's arithmetic. The time is the tree's value.
 struct Term {
@@ -48,6 +49,7 @@ double pnorm(double exponent, std::span<const Seconds> values);
 double pipeline(double steps, double fill, double step, double drain);
 double schedule(double full_waves, double wave, double tail);
 double queue(double jobs, std::span<const Seconds> services, double alone);
+double alike(double jobs, std::span<const Seconds> services, double alone);
 } // namespace combined
 
 Term leaf(std::string name, Seconds value, std::string formula);
@@ -66,6 +68,9 @@ Term scaled(std::string name, double factor, Term term);
 /// it is the time that a shared resource needs for all jobs. The value is no less than the longest of these
 /// and no more than their sum.
 Term queue(std::string name, double jobs, std::vector<Term> services_and_alone);
+
+/// F5: the same of jobs that all take equally long to serve: one that comes finds the one before half done.
+Term alike(std::string name, double jobs, std::vector<Term> services_and_alone);
 
 /// Recomputes the value of every inner node from its children; returns the root's.
 Seconds evaluate(Term &term);

@@ -1744,14 +1744,15 @@ def value_of(term):
     if kind == "pipeline":
         fill, step, drain = values
         return fill + max(0, term["count"] - 1) * step + drain
-    if kind == "queue":  # exact mean value analysis of a closed queue
+    if kind in ("queue", "alike"):  # mean value analysis of a closed queue
         *services, alone = values
         served = [service / max(1.0, term["count"]) for service in services]
         elsewhere, waiting, whole = max(0.0, alone - sum(served)), [0.0] * len(served), 0.0
         for n in range(1, int(min(max(1.0, math.floor(term["count"])), 64)) + 1):
             there = [its * (1 + before) for its, before in zip(served, waiting)]
             whole = elsewhere + sum(there)
-            waiting = [n * its / whole if whole > 0 else 0.0 for its in there]
+            done = 0.5 if kind == "alike" else 0.0  # of the job that is served when another comes
+            waiting = [n * (its - done * of_job) / whole if whole > 0 else 0.0 for its, of_job in zip(there, served)]
         return max(whole, *services)
     if kind == "scaled":
         return term["count"] * values[0]

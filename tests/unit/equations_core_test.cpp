@@ -52,6 +52,15 @@ TEST(EquationF5, ClosedQueueByHand) {
     EXPECT_NEAR(round(2.0, 300.0, 10.0), 300.0, 1e-10); // never less than the resource needs
 }
 
+TEST(EquationF5, AJobThatComesFindsALikeOneHalfDone) {
+    // As above, but half of the job that is served is left: Q1 = 1 * (50 - 25) / 150 = 1/6; T2 = 100 + 50 *
+    // 7/6 = 475/3, Q2 = 2 * (175/3 - 25) / (475/3) = 8/19; T3 = 100 + 50 * 27/19.
+    const std::array services = {Seconds(150.0)};
+    EXPECT_NEAR(combined::alike(3.0, services, 150.0), 100.0 + 50.0 * 27.0 / 19.0, 1e-10);
+    EXPECT_NEAR(combined::alike(1.0, services, 150.0), 150.0, 1e-10);
+    EXPECT_NEAR(combined::alike(3.0, services, 50.0), 150.0, 1e-10); // what the resource needs
+}
+
 TEST(EquationM1, ThreeFourFive) {
     // 30 ns of latency; 40,000 B at 1,000 B/ns are 40 ns; (30^2 + 40^2)^(1/2) = 50.
     const Seconds latency(30 * ns), transfer = Seconds(40e3 / 1000e9);

@@ -308,14 +308,14 @@ TEST(EquationF33, TwoResources) {
     const auto further = [&] {
         return further_wave_term<Seconds>(part, round_machine(), round_of(2.0, true), from_l2()).value / ns;
     };
-    // Alone: 40, 100 of both in lockstep (F28) and 40, and 600 of turnover. D = 100 each, E = T1 - 200, Q1 =
-    // 100 / T1 each; T2 = E + 2 * 100 * (1 + 100 / T1).
+    // Alone: 40, 100 of both in lockstep (F28) and 40, and 600 of turnover. D = 100 each, E = T1 - 200; of
+    // the CTA before half is left, so Q1 = 50 / T1 each; T2 = E + 2 * 100 * (1 + 50 / T1).
     const double alone = 680.0 + in_lockstep(100.0, 100.0);
-    EXPECT_NEAR(further(), alone - 200.0 + 200.0 * (1.0 + 100.0 / alone), 1e-9);
+    EXPECT_NEAR(further(), alone - 200.0 + 200.0 * (1.0 + 50.0 / alone), 1e-9);
     // F1: of several steps only the slower resource is shared, and so it is with one step that stores as it
-    // computes: E = T1 - 100, T2 = E + 100 * (1 + 100 / T1).
+    // computes: E = T1 - 100, T2 = E + 100 * (1 + 50 / T1).
     part.step.store_bytes = 1e-6;
-    EXPECT_NEAR(further(), alone - 100.0 + 100.0 * (1.0 + 100.0 / alone), 1e-6);
+    EXPECT_NEAR(further(), alone - 100.0 + 100.0 * (1.0 + 50.0 / alone), 1e-6);
 }
 
 } // namespace

@@ -246,6 +246,32 @@ TEST(DepthwiseRegister, StoresPassL1AsLoadsDo) {
     EXPECT_DOUBLE_EQ(one.step.shared_wavefronts, 1.0 + 2.0 * (63.0 / 32.0 + 2.0) / 3.0);
 }
 
+TEST(DepthwiseRegister, PartsOfSectorsCountAsFarAsDramTakesThem) {
+    // Rows of 33 outputs, each a patch: two warps write the sector in which they meet. DRAM takes nothing.
+    const Partition kept =
+        partition_of("depthwise_register:rows=7,columns=1,threads=64", "n1c8h7w33k8r1s1_g8");
+    EXPECT_EQ(kept.work.dram_write_bytes, 0.0);
+    EXPECT_EQ(kept.partial_write_bytes, 0.0);
+    // 1 GB of outputs, of which DRAM takes nearly all.
+    const char *much = "n64c128h181w181k128r1s1_g128";
+    const Partition lost = partition_of("depthwise_register:rows=7,columns=1,threads=64", much);
+    const double output = double(ConvShape::parse(much).output_bytes()),
+                 share = *lost.work.dram_write_bytes / output;
+    EXPECT_GT(share, 0.9);
+    EXPECT_DOUBLE_EQ(*lost.partial_write_bytes, share * 2.0 * (*lost.work.l2_write_bytes - output));
+}
+
+TEST(PrepareFilters, MovesWhatThereIs) {
+    // A filter of 9 values for each of 32 channels: little of a CTA's tile of 32 filters by 32 values.
+    const char *shape = "n1c32h14w14k32r3s3_pad1x1_g32";
+    for (const char *strategy : {"implicit_gemm:filters=2", "implicit_gemm_3xtf32"}) {
+        const Partition prepare = plan_of(strategy, shape).prepare.at(0);
+        const double ctas = double(prepare.ctas);
+        EXPECT_DOUBLE_EQ(ctas * double(prepare.steps) * prepare.step.load_bytes, 32.0 * 9 * 4) << strategy;
+        EXPECT_DOUBLE_EQ(ctas * prepare.drain.store_bytes, *prepare.work.l2_write_bytes) << strategy;
+    }
+}
+
 TEST(GroupedRegister, CountsByHand) {
     // 16 patches of 2 x 4 outputs in the two images. A group's 4 filters lie in 4 * 36 words of shared
     // memory; for its 4 channels, of 4 x 6 pixels each, there are registers two at a time.
@@ -257,6 +283,10 @@ TEST(GroupedRegister, CountsByHand) {
     EXPECT_EQ(part.steps, 2);
     EXPECT_EQ(part.step.fmas, 2.0 * 16 * 8 * 4 * 9);
     EXPECT_EQ(part.drain.line_waits, 1.0); // 144 values: 5 of a thread, loaded together
+    // A warp stores 32 neighbouring values of a filter 4 words apart, in 8 banks: 4 passes. A filter of 36
+    // ends in the second warp, and the next one begins a bank further: 4, 4, 3, 3 passes, and 2 of the last
+    // 16 values. Each of 36 loads of a tap of 4 filters takes 2.
+    EXPECT_EQ(part.work.shared_wavefronts, 2.0 * (16 + 36 * 2));
     // 8 filters of a group, two at a time: 4 CTAs read the same pixels.
     const Partition split =
         partition_of("grouped_register:rows=2,columns=4,filters=2,threads=32", "n2c8h8w8k16r3s3_pad1x1_g2");
