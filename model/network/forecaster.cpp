@@ -104,13 +104,19 @@ LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, cons
     return bytes;
 }
 
-/// N3: its CTAs are there, and have their code and their arguments, which come from L2.
-Seconds started(LaunchKind kind, const LaunchGrid &grid, const Machine &m) {
-    // Latencies of L2: for arguments and for code; a layer norm has more code, and two sums that the whole
-    // CTA waits for.
-    constexpr double plain = 3.0, norm = 7.0;
-    const double waits = kind == LaunchKind::layer_norm ? norm : plain;
-    return Seconds(m.cta_s * static_cast<double>(grid.x * grid.y) + waits * m.l2_latency_s);
+/// N3: its first CTAs have their code and their arguments, which come from L2.
+Seconds started(LaunchKind kind, const Machine &m) {
+    // Latencies of L2: for arguments and for code, of which dense layers wait for the weights at the same
+    // time; a layer norm has more code, and two sums that the whole CTA waits for.
+    constexpr double plain = 3.0, dense = 2.0, norm = 7.0;
+    const double waits = kind == LaunchKind::layer_norm ? norm : kind == LaunchKind::dense ? dense : plain;
+    return Seconds(waits * m.l2_latency_s);
+}
+
+/// N3: CTAs start one after another, while those that are there move their bytes.
+Seconds with_ctas(Seconds moved, const LaunchGrid &grid, const Machine &m) {
+    return formula::pnorm<Seconds>("CTAs and bytes", m.knee,
+                                   {Seconds(m.cta_s * static_cast<double>(grid.x * grid.y)), moved});
 }
 
 /// N3 without the launch, where the share `lost` of what is written goes to DRAM. DRAM's bus carries both
@@ -217,10 +223,13 @@ bool NetworkForecaster::could_end(const ConvShape &shape) {
            std::holds_alternative<Ways>(ways_or_why(shape, best.ends));
 }
 
-/// N11, of all launches with this shape.
+/// N11 and N12, of all launches with this shape.
 HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
     const auto found = held_.find(shape.id());
-    return found == held_.end() ? HeldByL2{} : found->second;
+    HeldByL2 held = found == held_.end() ? HeldByL2{} : found->second;
+    if (early_ && !held.new_code)
+        held.new_code = 1.0;
+    return held;
 }
 
 /// Filters that a launch asks for while the one before still runs are there when it goes on.
@@ -360,8 +369,8 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
     const Seconds floor(machine_.launch_s),
         its_bytes = moved(bytes.read, bytes.written, held.written_lost, machine_);
     const double fmas = fmas_of(scheduled);
-    launch.time_s =
-        floor + started(scheduled.kind, grid_of(network_, scheduled, batch()), machine_) + its_bytes;
+    launch.time_s = floor + started(scheduled.kind, machine_) +
+                    with_ctas(its_bytes, grid_of(network_, scheduled, batch()), machine_);
     launch.light_s = floor + std::max(its_bytes, multiplied(fmas, machine_));
     if (fmas > 0.0)
         launch.time_s = std::max(launch.time_s, convcast::light_of(fmas, 0.0, 0.0, machine_));
@@ -374,8 +383,9 @@ void NetworkForecaster::time_planned(const ScheduledLaunch &scheduled, NetworkLa
     launch.shape = shape.id();
     launch.light_s = speed_of_light(shape, profile_, std::nullopt, held_for(shape))->value_s;
     if (scheduled.kind == LaunchKind::dense) {
-        launch.time_s =
-            *launch.light_s + started(scheduled.kind, grid_of(network_, scheduled, batch()), machine_);
+        const Seconds floor(machine_.launch_s); // of which the bound is made as well
+        launch.time_s = floor + started(scheduled.kind, machine_) +
+                        with_ctas(*launch.light_s - floor, grid_of(network_, scheduled, batch()), machine_);
         return;
     }
     const Ways &ways = ways_of(shape, scheduled.strategy);

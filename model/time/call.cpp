@@ -49,6 +49,7 @@ Seconds without_overlap(const Term &term) {
 
 Machine with_held(Machine m, HeldByL2 held) {
     m.input_in_l2 = held.input, m.filters_in_l2 = held.filters, m.output_to_dram = held.output_lost;
+    m.new_code = held.new_code;
     return m;
 }
 

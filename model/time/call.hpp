@@ -20,6 +20,8 @@ namespace convcast {
 struct HeldByL2 {
     double input = 0.0, filters = 0.0;
     double output_lost = 0.0; ///< of the output, what L2 gives to DRAM, in the call or for it
+    /// The launch is one of many that start early. How often another kernel ran just before it (N12).
+    std::optional<double> new_code = std::nullopt;
 };
 
 /// Tier 0, S1: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).

@@ -80,8 +80,19 @@ struct Start {
     bool follows;     ///< the launch started early, while the launch before it still ran (F30)
     bool waits_first; ///< all its warps wait for the end of that launch first, and fetch their code meanwhile
     double latency;   ///< latency of its first loads, in seconds
-    double cold;      ///< clocks that its first warps wait for code (F15)
+    double cold;      ///< clocks that its first warps wait for code (F15, N12)
 };
+
+/// N12: clocks that a launch of a network without loops and barriers takes for its code, beside its launch
+/// floor and its loads. For new code the first warps wait as for data, and then for each instruction, as far
+/// as they are that many. Two latencies of L2 lie in the period of empty kernels too.
+inline double code_in_a_network(const Partition &part, double new_code, const Machine &m) {
+    constexpr double clocks = 4.0, most_instructions = 350.0, in_the_period = 2.0;
+    const double warps = std::ceil(static_cast<double>(part.threads) / 32.0),
+                 latency = m.l2_latency_s * m.clock;
+    return new_code * (latency + clocks * std::min(most_instructions, part.step.instructions / warps)) -
+           in_the_period * latency;
+}
 
 /// The start of one wave. In the first wave all CTAs request new data at the same time: the first of them
 /// fetches the data from DRAM, and all wait for DRAM. If the launch started early and reads what the launch
@@ -94,10 +105,11 @@ inline Start start_of(const Partition &part, const Machine &m, const Round &roun
     const bool in_l2 =
         start.follows && !part.operands.empty() && part.operands.front().memory == Memory::workspace;
     start.latency = mean_latency(round.first && !in_l2 ? cold_start(m) : traffic.dram_share, m);
-    start.cold = round.first && !start.waits_first && m.has(Equation::F15)
-                     ? m.fitted.cold_share * part.cold_clocks.value_or(0.0) *
-                           (mean_latency(cold_start(m), m) / m.latency_s) // F35: code comes as data do
-                     : 0.0;
+    if (round.first && m.new_code && part.barriers == 0 && part.steps == 1)
+        start.cold = code_in_a_network(part, *m.new_code, m);
+    else if (round.first && !start.waits_first && m.has(Equation::F15))
+        start.cold = m.fitted.cold_share * part.cold_clocks.value_or(0.0) *
+                     (mean_latency(cold_start(m), m) / m.latency_s); // F35: code comes as data do
     return start;
 }
 
@@ -393,7 +405,7 @@ Seconds missing_for_starts(const Partition &part, const T &waves, double sms, co
     return Seconds(std::max(0.0, starts + one.value - of_waves));
 }
 
-/// F36: a line of L2 that all CTAs ask for serves them one after another while SMs do something else: two
+/// F36: a line of L2 that all CTAs ask for serves them one after another while SMs do something else: a
 /// queues, which meet now and then.
 template <Yield T> T beside_line_turns(const Partition &part, List<T> &&waves, const Machine &m) {
     constexpr double knee = 2.0;

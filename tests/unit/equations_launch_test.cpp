@@ -169,6 +169,22 @@ TEST(EquationF15, FirstWaveOnly) {
     EXPECT_NEAR(fill(part, false, m), 40.0, 1e-9); // code is cached, and data lie in L2
 }
 
+TEST(EquationN12, NewCodeComesInstructionByInstruction) {
+    Partition part = idle_launch();
+    part.barriers = 0, part.steps = 1, part.threads = 64, part.cold_clocks = 200.0;
+    part.step.instructions = 100.0; // 50 of each warp
+    Machine m = round_machine();
+    m.new_code = 1.0;
+    EXPECT_NEAR(fill(part, true, m), 100.0 + (40.0 + 4.0 * 50.0) - 2.0 * 40.0, 1e-9);
+    m.new_code = 0.25; // three of four times the same kernel ran just before
+    EXPECT_NEAR(fill(part, true, m), 100.0 + 0.25 * 240.0 - 80.0, 1e-9);
+    m.new_code = 1.0;
+    part.step.instructions = 2.0 * 1000.0; // no more than 350 are waited for
+    EXPECT_NEAR(fill(part, true, m), 100.0 + (40.0 + 4.0 * 350.0) - 80.0, 1e-9);
+    part.barriers = 1; // its warps come together, and loops have little code
+    EXPECT_NEAR(fill(part, true, m), 100.0 + 200.0, 1e-9);
+}
+
 TEST(EquationF18, AStepIsTheAverageOne) {
     Partition part = idle_launch();
     part.steps = 2;
