@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,14 +24,32 @@ double text_size(const Box &box, double scale) {
     return size;
 }
 
+/// Points of a unit where the boxes are as wide as the drawing.
+double scale_of(const std::vector<Box> &boxes, const PaperWidth &width) {
+    double right = 1.0;
+    for (const Box &box : boxes)
+        right = std::max(right, box.x + box.width);
+    return (width.bp - 2.0 * margin) / right;
+}
+
+/// A light tone of a colour on white.
+std::string light(const std::string &colour) {
+    constexpr double share = 0.35, white = 255.0;
+    std::string out = "#";
+    for (std::size_t at = 0; at < 6; at += 2)
+        out += fmt::format("{:02x}", std::lround(share * std::stoi(colour.substr(at, 2), nullptr, 16) +
+                                                 (1.0 - share) * white));
+    return out;
+}
+
 std::string drawn(const Box &box, double scale) {
     const double x = margin + scale * box.x, y = margin + scale * box.y, width = scale * box.width,
                  height = scale * box.height;
     std::string out;
     if (box.style)
-        out += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"#{}\" "
-                           "fill-opacity=\"0.35\" stroke=\"#555\" stroke-width=\"0.4\"/>\n",
-                           x, y, width, height, palette[colour_of(*box.style)]);
+        out += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" "
+                           "stroke=\"#555\" stroke-width=\"0.4\"/>\n",
+                           x, y, width, height, light(palette[colour_of(*box.style)]));
     if (const double size = text_size(box, scale); !box.text.empty() && size > 0.0)
         out += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.2f}\">{}</text>\n",
                            x + width / 2.0, y + height / 2.0 + 0.36 * size, size, escape_xml(box.text));
@@ -38,13 +58,19 @@ std::string drawn(const Box &box, double scale) {
 
 } // namespace
 
+PaperWidth width_for(const std::vector<Box> &boxes) {
+    constexpr double least_read = 7.0; ///< points of a letter
+    const double scale = scale_of(boxes, PaperWidth::column());
+    const bool fits = std::ranges::all_of(
+        boxes, [&](const Box &box) { return box.text.empty() || text_size(box, scale) >= least_read; });
+    return fits ? PaperWidth::column() : PaperWidth::page();
+}
+
 std::string boxes_svg(const std::vector<Box> &boxes, const std::string &title, const PaperWidth &width) {
-    double right = 1.0, bottom = 1.0;
-    for (const Box &box : boxes) {
-        right = std::max(right, box.x + box.width);
+    double bottom = 1.0;
+    for (const Box &box : boxes)
         bottom = std::max(bottom, box.y + box.height);
-    }
-    const double scale = (width.bp - 2.0 * margin) / right;
+    const double scale = scale_of(boxes, width);
     std::string out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.2f} {1:.2f}\" width=\"{0:.2f}pt\" "
         "height=\"{1:.2f}pt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>text{{font-family:"

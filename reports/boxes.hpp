@@ -17,7 +17,11 @@ struct Box {
     std::string text;                 ///< in its middle; smaller than other text where it needs to be
 };
 
-/// An SVG of that width on paper: the boxes one over another, all units as long as fit. `title` is read out.
+/// A column where all words fit their boxes in letters that can be read on paper, else a page.
+PaperWidth width_for(const std::vector<Box> &boxes);
+
+/// An SVG of that width on paper: the boxes one over another, all units as long as fit; a box hides what is
+/// under it. `title` is read out.
 std::string boxes_svg(const std::vector<Box> &boxes, const std::string &title, const PaperWidth &width);
 
 } // namespace convcast

@@ -133,6 +133,12 @@ Ranges ranges_of(const Figure &figure) {
         if (reference.guide == Guide::horizontal)
             ys.push_back(reference.value);
     }
+    for (const Band &band : figure.bands) {
+        if (band.guide == Guide::vertical)
+            xs.insert(xs.end(), {band.low, band.high});
+        if (band.guide == Guide::horizontal)
+            ys.insert(ys.end(), {band.low, band.high});
+    }
     return {range_of(figure.x, xs), range_of(figure.y, ys)};
 }
 

@@ -89,6 +89,14 @@ void mark(Figure &figure, double at, const std::string &label) {
     figure.references.push_back({Guide::vertical, at, label + ": " + readable(at, "B")});
 }
 
+/// Profiles number the directions of copies.
+std::string series_name(const CurveSeries &series) {
+    return series.name == "direction 1"   ? "host to device"
+           : series.name == "direction 2" ? "device to host"
+           : series.name == "direction 3" ? "both ways"
+                                          : series.name;
+}
+
 template <class Q> void mark(Figure &figure, const std::optional<Param<Q>> &param, const std::string &label) {
     if (param)
         mark(figure, param->value.value, label);
@@ -184,13 +192,13 @@ Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfil
     for (std::size_t i = 0; i < curve.series.size(); ++i) {
         const CurveSeries &from = curve.series[i];
         // A second round of the styles is hollow.
-        Series series{curve.series.size() > 1 ? from.name : "", i % style_count, drawn,
-                      i / style_count % 2 == 1};
+        const std::string its = series_name(from);
+        Series series{curve.series.size() > 1 ? its : "", i % style_count, drawn, i / style_count % 2 == 1};
         for (std::size_t k = 0; k < from.x.size(); ++k) {
             if (!std::isfinite(from.x[k]) || !std::isfinite(from.y[k]))
                 continue;
             Point point{from.x[k] / x_unit.size, from.y[k] / y_unit.size,
-                        (from.name.empty() ? "" : from.name + ": ") + curve.x_name + " " +
+                        (its.empty() ? "" : its + ": ") + curve.x_name + " " +
                             with_micro(readable(from.x[k], curve.x_unit)) + ", " + curve.y_name + " " +
                             with_micro(readable(from.y[k], curve.y_unit))};
             if (std::isfinite(from.low[k]) && std::isfinite(from.high[k])) {

@@ -101,7 +101,7 @@ Panel plane_panel(const char *title, InPlane place, const ReportStatistics &stat
 std::optional<Figure> regime_plane(const ReportStatistics &statistics) {
     Figure figure = explained_figure("regime_plane");
     for (Panel panel : {plane_panel("by the paper: one round", round_of, statistics),
-                        plane_panel("by physics: all that is resident", resident_of, statistics)})
+                        plane_panel("by physics: all resident", resident_of, statistics)})
         if (!panel.series.empty())
             figure.panels.push_back(std::move(panel));
     if (figure.panels.empty())

@@ -60,7 +60,8 @@ std::int64_t cap_for(const Bank &bank, std::int64_t rows) {
 std::string FilterStream::settle(const ConvShape &s, const Gpu &gpu) {
     const Bank bank{s, gpu};
     if (bank.floats >= bank.shared_floats)
-        return fmt::format("M' = {} filters of all channels need {} bytes of shared memory, a CTA has {}",
+        return fmt::format("M' = {} filters of all channels need {} bytes of shared memory besides room for "
+                           "the map, a CTA has {}",
                            bank.filters, bank.floats * 4, bank.limits.shared_bytes_per_cta);
     if (rows == 0)
         for (rows = bank.group == 8 ? 4 : 8; rows > s.p(); rows /= 2) {

@@ -8,6 +8,7 @@
 #include "reports/explained.hpp"
 #include "reports/html.hpp"
 #include "reports/images_svg.hpp"
+#include "reports/lists.hpp"
 #include "reports/partition_diagram.hpp"
 #include "reports/report_figures.hpp"
 
@@ -239,9 +240,42 @@ std::string day_of(const auto &document) {
     return said_of(document, "date").substr(0, 10);
 }
 
-/// Where and when the first study was measured, and when its settings, if that was another day; of a paper
-/// without studies the ladder of its first network.
+/// The networks of the items, each once.
+std::vector<std::string> networks_of(const Paper &paper) {
+    std::vector<std::string> networks;
+    for (const PaperItem &item : paper.items)
+        if (item.answer.network)
+            add_once(networks, *item.answer.network);
+    return networks;
+}
+
+/// When the ladders, trainings and steps that were asked for were measured: "the ladder of mnist 2026-11-24,
+/// its training 2026-11-23".
+std::string days_of_networks(const Paper &paper, const PaperContext &context) {
+    std::vector<std::string> texts;
+    for (const std::string &network : networks_of(paper)) {
+        std::string whose = "of " + network;
+        for (const auto &[part, what] : {std::pair{RecordedPart::ladder, "ladder"},
+                                         {RecordedPart::training, "training"},
+                                         {RecordedPart::steps, "steps over two GPUs"}}) {
+            const std::int64_t images = part == RecordedPart::ladder ? batch_of_paper(network) : 0;
+            const RecordedOf of{part, network, images};
+            const NetworkRun *run =
+                context.recordings().asked().contains(of) ? context.measured(of) : nullptr;
+            if (run == nullptr)
+                continue;
+            texts.push_back(fmt::format(fmt::runtime(whose.empty() ? "its {0} {2}" : "the {0} {1} {2}"), what,
+                                        whose, day_of(*run)));
+            whose.clear();
+        }
+    }
+    return join(texts);
+}
+
+/// Where and when the first study was measured, and when its settings and the networks, which other days may
+/// have been. `context` was asked for all that the paper needs.
 std::string measured_text(const Paper &paper, const PaperContext &context) {
+    const std::string networks = days_of_networks(paper, context);
     for (const PaperItem &item : paper.items) {
         const StudyResults *results = item.answer.study ? context.measured(*item.answer.study) : nullptr;
         if (results == nullptr)
@@ -252,15 +286,9 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
         if (const StudyResults *settings = context.measured(*item.answer.study + "/settings"))
             if (const std::string its = day_of(settings->run); its != day_of(run))
                 text += "; the paper's own settings " + its;
-        return text;
+        return text + (networks.empty() ? "" : "; without cuDNN " + networks);
     }
-    for (const PaperItem &item : paper.items)
-        if (item.answer.network)
-            if (const NetworkRun *run = context.measured(
-                    {RecordedPart::ladder, *item.answer.network, batch_of_paper(*item.answer.network)}))
-                return fmt::format("{}, {}, the ladder of {}", said_of(*run, "gpu"), day_of(*run),
-                                   run->network);
-    return "";
+    return networks.empty() ? "" : context.ours().profile.name + ": " + networks;
 }
 
 /// Says of each finding where it stands, and counts them; the same claim of the same study or network in a
@@ -284,12 +312,10 @@ void count_findings(Reproduction &reproduction) {
 
 /// Ladders, trainings and steps over two GPUs are measured by `convcast run`, not by the studies of a paper.
 std::string not_measured_text(const Paper &paper, const PaperContext &context) {
-    std::vector<std::string> networks;
-    for (const PaperItem &item : paper.items)
-        if (const std::optional<std::string> &network = item.answer.network;
-            network && std::find(networks.begin(), networks.end(), *network) == networks.end() &&
-            context.measured({RecordedPart::ladder, *network, batch_of_paper(*network)}) == nullptr)
-            networks.push_back(*network);
+    std::vector<std::string> networks = networks_of(paper);
+    std::erase_if(networks, [&](const std::string &network) {
+        return context.measured({RecordedPart::ladder, network, batch_of_paper(network)}) != nullptr;
+    });
     if (networks.empty())
         return "";
     return fmt::format(
@@ -310,7 +336,6 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     out.paper = paper;
     out.paper_gpu = context.papers().profile.name;
     out.our_gpu = context.ours().profile.name;
-    out.measured = measured_text(paper, context);
     out.not_measured = not_measured_text(paper, context);
     out.no_time = context.no_time();
     if (const Case sample = context.sample(); sample.prediction)
@@ -326,6 +351,7 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
         out.answers.back().of_other_code = context.recordings().of_other_code(take_used());
     }
     out.of_other_code = context.recordings().of_other_code(out.used);
+    out.measured = measured_text(paper, context);
     count_findings(out);
     return out;
 }

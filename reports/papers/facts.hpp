@@ -52,6 +52,9 @@ template <class F> void add_fact(PaperFacts &to, const std::string &name, const 
         to[name] = fact([](const F &param) { return param.value; });
         const bool assumed = field != nullptr && field->source == Source::assumed;
         to[name + "_assumed"] = assumed ? PaperValue(true) : PaperValue();
+        const bool between = field != nullptr && field->interval.has_value();
+        to[name + "_low"] = between ? PaperValue(field->interval->low) : PaperValue();
+        to[name + "_high"] = between ? PaperValue(field->interval->high) : PaperValue();
     } else if constexpr (std::is_constructible_v<PaperValue, F>) {
         to[name] = fact([](const F &value) { return value; });
     } else if constexpr (boost::describe::has_describe_members<F>::value) {
@@ -60,7 +63,8 @@ template <class F> void add_fact(PaperFacts &to, const std::string &name, const 
 }
 
 /// Every number, text and choice of a described struct by its name in documents, those of its parts as
-/// "forecast.time_s". Of a Param besides whether it is assumed, as "dram_latency_assumed".
+/// "forecast.time_s". Of a Param besides whether it is assumed, as "dram_latency_assumed", and the ends of
+/// its interval, as "dram_latency_low" and "dram_latency_high".
 template <class T> void add_facts(PaperFacts &to, const T *from, const std::string &before) {
     boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
         using Field = std::decay_t<decltype(std::declval<const T &>().*member.pointer)>;

@@ -174,7 +174,7 @@ class MethodRunner {
             });
         const std::string title = told(method.title, {});
         answer_.drawings.push_back({id_of(method.id, {}), title, told(method.caption, {}),
-                                    boxes_svg(boxes, title, PaperWidth::column())});
+                                    boxes_svg(boxes, title, width_for(boxes))});
     }
 
     void add_figure(const PaperFigureMethod &method, const PaperScope &each) {

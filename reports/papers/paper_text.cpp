@@ -325,7 +325,8 @@ std::string paper_tex(const Reproduction &r) {
         "\n\\usepackage[margin=2cm]{{geometry}}\n"
         "\\usepackage{{array,booktabs,float,graphicx,longtable,pdflscape,pgfplots}}\n"
         "\\pgfplotsset{{compat=1.17, table/search path={{figures}}}}\n\\graphicspath{{{{figures/}}}}\n"
-        "\\emergencystretch=3em\n"
+        "\\makeatletter\\setkeys{{Gin}}{{width=\\ifdim\\Gin@nat@width>\\linewidth\\linewidth"
+        "\\else\\Gin@nat@width\\fi}}\\makeatother\n\\emergencystretch=3em\n"
         "\\title{{{1}: what convcast finds}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
         "{2} The paper is \\cite{{{3}}}. Its GPU is the {4}. Measured: {5}.\n",
         r.paper.id, tex_text(r.paper.authors), tex_text(summary_of(r)), r.paper.citation.key,

@@ -48,8 +48,8 @@ NetworkRun two_gpus() {
     NetworkCase rows = case_of(mnist, DeviceSplit::rows, 2, 2048);
     rows.status = Status::ok;
     rows.measured.emplace().time_s = Seconds(40e-6);
-    rows.kernels = {time_of("rows_forward", 0, 0.0, 10.0), time_of("copy to GPU 1", 0, 11.0, 13.0, 4096),
-                    time_of("rows_forward", 1, 2.0, 12.0)};
+    rows.kernels = {time_of("rows_forward", 0, 0.0, 50.0), time_of("copy to GPU 1", 0, 51.0, 53.0, 4096),
+                    time_of("rows_forward", 1, 2.0, 52.0)};
     NetworkCase divided = *divided_case(find_ladder(mnist), 2);
     divided.status = Status::ok;
     divided.measured.emplace().stream_s = Seconds(700e-6);
@@ -91,7 +91,17 @@ TEST(RecordedKernels, OfTwoGpusAreDrawnInTimeWithTheGpuThatHasThem) {
     EXPECT_THAT(answer.tables.front().rows.front(), Contains("rows_forward"));
     const ClaimAnswer &claim = answer.findings.front();
     EXPECT_EQ(claim.verdict, ClaimVerdict::holds);
-    EXPECT_EQ(claim.found, "their forward parts overlap by 8.0 µs (two Other)");
+    EXPECT_EQ(claim.found, "their forward parts overlap by 48.0 of 50.0 µs with 2,048 images (two Other)");
+}
+
+/// Clocks of two GPUs are some microseconds apart, so less than that says nothing.
+TEST(RecordedKernels, AnOverlapThatTheClocksMayExplainDecidesNothing) {
+    NetworkRun run = two_gpus();
+    run.cases.front().kernels = {time_of("rows_forward", 0, 0.0, 10.0),
+                                 time_of("rows_forward", 1, 8.0, 18.0)};
+    const ClaimAnswer claim = answer_of("cibil", "figure_4_7", run).findings.front();
+    EXPECT_EQ(claim.verdict, ClaimVerdict::open);
+    EXPECT_THAT(claim.sentence, HasSubstr("perhaps that far apart"));
 }
 
 /// From the first start to the last end over both.
@@ -111,13 +121,37 @@ TEST(RecordedKernels, ALayerLastsOverBothGpus) {
     EXPECT_EQ(cell("total"), "0.7000");
     EXPECT_THAT(table->note, HasSubstr("Images are divided here, 1,024 for each GPU"));
     const ItemAnswer bars = answer_of("cibil", "figure_5_2", two_gpus());
-    bool drawn = false;
-    for_each_series(bars.figures.front(), [&](const Series &series) {
-        for (const Point &point : series.points)
-            drawn =
-                drawn || point.label.find("two GPUs, measured on the Other: 0.595 ms") != std::string::npos;
-    });
-    EXPECT_TRUE(drawn);
+    const std::vector<Series> &all = bars.figures.front().series;
+    const auto series = std::ranges::find(all, "measured, two Other", &Series::name);
+    ASSERT_NE(series, all.end());
+    ASSERT_EQ(series->points.size(), 1U);
+    EXPECT_THAT(series->points.front().label, HasSubstr("two GPUs, measured on two Other: 0.595 ms"));
+    EXPECT_EQ(std::ranges::find(all, "measured, H200", &Series::name), all.end());
+}
+
+/// A time of two GPUs is compared with one of the same GPU.
+TEST(RecordedKernels, TheSpeedUpOfTwoGpusIsOverOneOfThem) {
+    NetworkRun ladder = run_on("NVIDIA Other", "mnist");
+    NetworkCase naive;
+    naive.id = "naive";
+    naive.batch = 2048;
+    naive.status = Status::ok;
+    naive.measured.emplace().stream_s = Seconds(350e-6);
+    naive.measured->time_s = Seconds(340e-6);
+    naive.kernels = {time_of("copy from the host", 0, 0.0, 20.0, 6422528)};
+    ladder.cases = {naive};
+    Recordings recordings({});
+    recordings.add(recording_of(two_gpus(), "steps"));
+    recordings.add(recording_of(ladder, "ladder"));
+    const Reproduction all =
+        reproduce(find_paper("cibil"), PaperContext(find_paper("cibil"), find_profile("h200"), recordings));
+    const auto item = std::ranges::find(all.paper.items, "figure_5_7", &PaperItem::id);
+    const Figure &bars =
+        all.answers[static_cast<std::size_t>(item - all.paper.items.begin())].figures.front();
+    const auto series = std::ranges::find(bars.series, "measured, two Other", &Series::name);
+    ASSERT_NE(series, bars.series.end());
+    EXPECT_DOUBLE_EQ(series->points.front().x, 0.5);
+    EXPECT_THAT(bars.caption, HasSubstr("over the naive version on one Other"));
 }
 
 TEST(RecordedKernels, AThreadForEachStreamIsComparedWithOneThread) {
@@ -132,7 +166,7 @@ TEST(RecordedKernels, AThreadForEachStreamIsComparedWithOneThread) {
     run.cases = {rung};
     const ClaimAnswer claim = answer_of("cibil", "future_threads", run).findings.back();
     EXPECT_EQ(claim.claim, "saved by a thread for each stream");
-    EXPECT_EQ(claim.found, "20.0 % (H200)");
+    EXPECT_EQ(claim.found, "a thread for each takes 0.80× the time of one thread (H200)");
     EXPECT_EQ(answer_of("cibil", "future_threads", two_gpus()).findings.back().verdict, ClaimVerdict::open);
 }
 

@@ -90,6 +90,18 @@ TEST(Figure, PointsBeyondTheAxisAreDrawnAtTheEdgeAndCounted) {
     EXPECT_EQ(occurrences(csv, "\n"), 7u);
 }
 
+/// A band that ends beyond all points is seen whole.
+TEST(Figure, AnAxisHasRoomForItsBands) {
+    Figure figure{"band", "Band", "", {}, {}};
+    figure.x = {"ratio", Scale::logarithmic};
+    Series points{"points", 0};
+    points.add(0.3, 0.0, "a"), points.add(3.2, 1.0, "b");
+    figure.series = {std::move(points)};
+    EXPECT_DOUBLE_EQ(ranges_of(figure).x.high, 5.0);
+    figure.bands = {{Guide::vertical, 1.5, 5.6, "published range"}};
+    EXPECT_GE(ranges_of(figure).x.high, 5.6);
+}
+
 TEST(Figure, TheCsvHasUnitsInItsHeadAndItsTextUndamaged) {
     const std::string csv = to_csv(hard_figure());
     EXPECT_EQ(

@@ -83,6 +83,14 @@ TEST(ProfileFigures, AxesHaveWholePowersAndPrefixes) {
     EXPECT_EQ(named(figures, "l2_latency").series[0].drawn, Drawn::points);
 }
 
+TEST(ProfileFigures, DirectionsOfCopiesHaveNames) {
+    const GpuProfile profile = find_profile("h200");
+    const Figure figure = curve_figure("host_copy_sizes", profile.curves.at("host_copy_sizes"), profile);
+    ASSERT_EQ(figure.series.size(), 2u);
+    EXPECT_EQ(figure.series[0].name, "host to device");
+    EXPECT_EQ(figure.series[1].name, "device to host");
+}
+
 TEST(ProfileFigures, SpreadIsInAllWriters) {
     const std::vector<Figure> figures = profile_figures(sample::profile());
     const Figure &figure = named(figures, "conflicts");
