@@ -258,7 +258,7 @@ std::vector<std::string> assumptions_of(const PlannedNetwork &plan, const GpuPro
     if (std::ranges::any_of(plan.schedule,
                             [](const auto &launch) { return launch.kind == LaunchKind::dense; }))
         all.emplace_back(
-            "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs");
+            "dense layers of fewer than 8 images at the speed of light, beside the start of their CTAs");
     if (!profile.graph_launch_period)
         all.emplace_back("launches of a graph as far apart as those of a stream: the profile has no "
                          "graph_launch_period");

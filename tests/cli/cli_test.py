@@ -2395,7 +2395,7 @@ class Json(Cli):
         self.refused(2, ["list", "--schema", "profil"], "did you mean 'profile'.*Documents: architecture")
 
     def test_networks(self):
-        text = self.ok("predict", "--network", "fashion_mnist", "--batch", "4", env={"COLUMNS": "120"}).out
+        text = self.ok("predict", "--network", "fashion_mnist", "--batch", "4", env={"COLUMNS": "132"}).out
         for needle in ("fashion_mnist on NVIDIA H200, batch 4", "one CUDA graph of ", "conv2+bias2+relu2", "twice the SMs"):
             self.assertIn(needle, text)
         document = self.ok("predict", "--network", "fashion_mnist", "--json").json()

@@ -325,7 +325,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_LE(counters.mean, 0.0887);
     EXPECT_LE(counters.median, 0.07);
     EXPECT_LE(counters.p90, 0.192);
-    EXPECT_NEAR(counters.bias, 1.030, 0.005);
+    EXPECT_NEAR(counters.bias, 1.022, 0.005);
     EXPECT_LE(fitted.mean, 0.079);
     EXPECT_LE(fitted.median, 0.0607);
     EXPECT_LE(fitted.p90, 0.1765);
@@ -336,11 +336,11 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     const TimeAccuracy no_counters = times_of(accuracy, "test", "without counters"),
                        new_kernel = times_of(accuracy, "test", "new kernel");
     EXPECT_EQ(no_counters.n, 2579);
-    EXPECT_NEAR(no_counters.mean, 0.1121, 0.001);
-    EXPECT_NEAR(no_counters.symmetric, 0.1297, 0.001);
+    EXPECT_NEAR(no_counters.mean, 0.1136, 0.001);
+    EXPECT_NEAR(no_counters.symmetric, 0.1329, 0.001);
     EXPECT_EQ(new_kernel.n, 2579);
-    EXPECT_NEAR(new_kernel.mean, 0.1099, 0.001);
-    EXPECT_NEAR(new_kernel.symmetric, 0.1276, 0.001);
+    EXPECT_NEAR(new_kernel.mean, 0.1122, 0.001);
+    EXPECT_NEAR(new_kernel.symmetric, 0.1318, 0.001);
     EXPECT_GT(times_of(accuracy, "test", "wave-quantised roofline").mean, 2.5 * counters.mean);
     EXPECT_GT(times_of(accuracy, "test", "speed of light").mean, 3.0 * counters.mean);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.041);
@@ -358,10 +358,10 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_GE(first.within_5_percent, 0.9);
     EXPECT_GE(first.kendall_tau, 0.915);
     EXPECT_LE(ranking_of(accuracy, "probes and counters").mean_regret, 0.023);
-    EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.43, 0.005);
+    EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.37, 0.005);
     EXPECT_NEAR(ranking_of(accuracy, "MWP-CWP").mean_regret, 1.20, 0.005);
-    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.0130, 0.0005);
-    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.0134, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.0195, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.0194, 0.0005);
     EXPECT_GE(ranking_of(accuracy, "probes and counters").kendall_tau, 0.915);
 }
 
@@ -396,10 +396,10 @@ TEST(Recorded, AnH100IsAdaptedToByHalfOfItsLayers) {
                     widths.size(), 100.0 * error_borrowed / calls, 100.0 * error / calls,
                     100.0 * inside / calls, widths[widths.size() / 2]);
     SCOPED_TRACE(said);
-    EXPECT_NEAR(error / calls, 0.086, 0.006);
+    EXPECT_NEAR(error / calls, 0.076, 0.006);
     EXPECT_LT(error, error_borrowed);
     EXPECT_NEAR(inside / calls, 0.90, 0.04);
-    EXPECT_NEAR(widths[widths.size() / 2], 0.40, 0.08);
+    EXPECT_NEAR(widths[widths.size() / 2], 0.31, 0.06);
     RecordProperty("adapted", said);
 }
 
@@ -410,12 +410,12 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_LE(fitted.mean, 0.081);
     EXPECT_LE(fitted.p90, 0.18);
     EXPECT_NEAR(fitted.bias, 0.995, 0.005);
-    EXPECT_NEAR(*fitted.coverage, 0.887, 0.001); // nine of ten are meant: docs/accuracy.md
+    EXPECT_NEAR(*fitted.coverage, 0.879, 0.001); // nine of ten are meant: docs/accuracy.md
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.039);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
     EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.1150, 0.001);
-    EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.1132, 0.001);
-    EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.018);
+    EXPECT_NEAR(times_of(accuracy, "test", "new kernel").mean, 0.1145, 0.001);
+    EXPECT_LE(ranking_of(accuracy, "four numbers fitted").mean_regret, 0.019);
     EXPECT_GE(ranking_of(accuracy, "four numbers fitted").kendall_tau, 0.89);
 }
 
