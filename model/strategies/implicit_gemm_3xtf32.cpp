@@ -189,7 +189,8 @@ Partition prepare_launch(const Tiling &t) {
     part.step.shared_wavefronts = write_passes / steps;
     part.step.load_bytes /= steps;
     // Of the last block only the rows that there are.
-    const double blocks = double(part.grid[0]), rows_there = double(t.padded_rows) / (blocks * block.rows);
+    const double blocks = double(part.grid[0]),
+                 rows_there = double(t.padded_rows) / (blocks * double(block.rows));
     part.drain.instructions = rows_there * values / 128.0 * instructions::divided_copy;
     part.drain.shared_wavefronts =
         over(Loop{t.padded_rows, block.rows},
