@@ -6,6 +6,8 @@
 #include "model/machine/profile.hpp"
 #include "model/shape/conv_shape.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace convcast {
@@ -64,7 +66,7 @@ struct Machine : CoreNumbers {
         second_round_elsewhere;        ///< CTAs of a second round on other SMs than those of the first (F19)
     double input_in_l2, filters_in_l2; ///< of these tensors the share that L2 has when a call begins (F35)
     double output_to_dram; ///< of the output the share that DRAM takes at least, whatever L2 could keep (F35)
-    std::optional<double> new_code; ///< in a network: how often another kernel ran just before (N12)
+    std::optional<double> new_code; ///< 0 to 1, how often another kernel ran just before (N12)
 };
 
 /// What is assumed of an L2 whose profile has no number: its read bandwidth over DRAM's, and its latency over

@@ -226,16 +226,19 @@ bool NetworkForecaster::could_end(const ConvShape &shape) {
 /// N11 and N12, of all launches with this shape.
 HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
     const auto found = held_.find(shape.id());
-    HeldByL2 held = found == held_.end() ? HeldByL2{} : found->second;
-    if (early_ && !held.new_code)
-        held.new_code = 1.0;
-    return held;
+    return found == held_.end() ? HeldByL2{} : found->second;
 }
 
-/// Filters that a launch asks for while the one before still runs are there when it goes on.
+/// Filters that a launch asks for while the one before still runs are there when it goes on. N12 is of
+/// launches whose floor is the early period.
 HeldByL2 NetworkForecaster::at_its_start(const Plan &plan, HeldByL2 held) const {
-    if (early_ && in_network(plan.launches.front().kernel).asks_for_filters)
+    const InNetwork &kernel = in_network(plan.launches.front().kernel);
+    if (early_ && kernel.asks_for_filters)
         held.filters = 1.0;
+    if (early_ && profile_.early_launch_period && kernel.straight_code)
+        held.new_code = held.new_code.value_or(1.0);
+    else
+        held.new_code.reset();
     return held;
 }
 

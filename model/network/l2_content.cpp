@@ -127,7 +127,10 @@ std::map<std::string, HeldByL2> held_by_shape(const std::vector<ScheduledLaunch>
         its.input = (its.input * before + held[i].reads.front()) / (before + 1.0);
         its.filters = (its.filters * before + held[i].parameters) / (before + 1.0);
         its.output_lost = (its.output_lost * before + held[i].written_lost) / (before + 1.0);
-        const bool same = i > 0 && schedule[i - 1].shape && schedule[i - 1].shape->id() == shape;
+        std::size_t first = i; // of what is placed behind the launch before
+        while (first > 0 && schedule[first - 1].kind == LaunchKind::placed)
+            --first;
+        const bool same = first > 0 && schedule[first - 1].shape && schedule[first - 1].shape->id() == shape;
         its.new_code = (its.new_code.value_or(0.0) * before + (same ? 0.0 : 1.0)) / (before + 1.0);
     }
     return by_shape;

@@ -431,7 +431,8 @@ const InNetwork &in_network(const std::string &kernel) {
           .starts_early = true,
           .starts_beside = true,
           .asks_for_filters = true,
-          .biases_with_pixels = true}},
+          .biases_with_pixels = true,
+          .straight_code = true}},
         {"winograd_input", {.starts_early = true, .starts_beside = true}},
         {"winograd_output", {.ends = true, .lets_next_start = true}}};
     static const InNetwork nothing;

@@ -79,6 +79,7 @@ struct InNetwork {
     bool lets_next_start = false;    ///< before its last CTAs end
     bool asks_for_filters = false;   ///< for all of them, before it waits
     bool biases_with_pixels = false; ///< reads them together, and not behind its sums
+    bool straight_code = false;      ///< no loops: a warp comes to each instruction once (N12)
 };
 /// All false of a kernel without such lines.
 const InNetwork &in_network(const std::string &kernel);

@@ -15,12 +15,12 @@
 
 namespace convcast {
 
-/// What L2 has of a call's tensors when it begins, as shares of their bytes (F35). Default: a cold call, in
-/// an L2 that owes DRAM nothing.
+/// What a call finds when it begins: of its tensors in L2, as shares of their bytes (F35), and of its code
+/// (N12). Default: a cold call, in an L2 that owes DRAM nothing.
 struct HeldByL2 {
     double input = 0.0, filters = 0.0;
     double output_lost = 0.0; ///< of the output, what L2 gives to DRAM, in the call or for it
-    /// The launch is one of many that start early. How often another kernel ran just before it (N12).
+    /// Of a launch without loops that starts early: how often another kernel ran just before it, 0 to 1.
     std::optional<double> new_code = std::nullopt;
 };
 

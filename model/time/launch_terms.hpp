@@ -9,6 +9,10 @@
 #include "model/plan/plan.hpp"
 #include "model/time/memory_terms.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 namespace convcast::launch_terms {
 
 /// The part of a step that the copying warps do (F22).
@@ -83,13 +87,12 @@ struct Start {
     double cold;      ///< clocks that its first warps wait for code (F15, N12)
 };
 
-/// N12: clocks that a launch of a network without loops and barriers takes for its code, beside its launch
-/// floor and its loads. For new code the first warps wait as for data, and then for each instruction, as far
-/// as they are that many. Two latencies of L2 lie in the period of empty kernels too.
+/// N12: clocks that a launch of a network waits for its code, where it has no loops. The first warps wait for
+/// new code as for data, then 4 clocks for each of at most 350 instructions. Two latencies of L2 are taken
+/// off, since the early period of empty kernels contains them, so that the clocks may be negative.
 inline double code_in_a_network(const Partition &part, double new_code, const Machine &m) {
     constexpr double clocks = 4.0, most_instructions = 350.0, in_the_period = 2.0;
-    const double warps = std::ceil(static_cast<double>(part.threads) / 32.0),
-                 latency = m.l2_latency_s * m.clock;
+    const double warps = busy_warps(part), latency = m.l2_latency_s * m.clock;
     return new_code * (latency + clocks * std::min(most_instructions, part.step.instructions / warps)) -
            in_the_period * latency;
 }
@@ -105,7 +108,7 @@ inline Start start_of(const Partition &part, const Machine &m, const Round &roun
     const bool in_l2 =
         start.follows && !part.operands.empty() && part.operands.front().memory == Memory::workspace;
     start.latency = mean_latency(round.first && !in_l2 ? cold_start(m) : traffic.dram_share, m);
-    if (round.first && m.new_code && part.barriers == 0 && part.steps == 1)
+    if (round.first && m.new_code)
         start.cold = code_in_a_network(part, *m.new_code, m);
     else if (round.first && !start.waits_first && m.has(Equation::F15))
         start.cold = m.fitted.cold_share * part.cold_clocks.value_or(0.0) *
@@ -405,7 +408,7 @@ Seconds missing_for_starts(const Partition &part, const T &waves, double sms, co
     return Seconds(std::max(0.0, starts + one.value - of_waves));
 }
 
-/// F36: a line of L2 that all CTAs ask for serves them one after another while SMs do something else: a
+/// F36: a line of L2 that all CTAs ask for serves them one after another while SMs do something else: two
 /// queues, which meet now and then.
 template <Yield T> T beside_line_turns(const Partition &part, List<T> &&waves, const Machine &m) {
     constexpr double knee = 2.0;

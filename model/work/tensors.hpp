@@ -34,15 +34,14 @@ enum class StoredAlong { rows, planes };
 /// not, what W8 says of the grain that they start at.
 double written_bytes(const ConvShape &shape, StoredAlong along = StoredAlong::rows);
 
+/// W5: threads store patches of `rows` rows of `columns` outputs; `columns` divides the outputs of a row.
+/// Returns the share, 0 to 1, of the ends of rows whose warp stores the start of the next row as well.
+double rows_meet_in_a_warp(const ConvShape &shape, std::int64_t rows, std::int64_t columns);
+
 /// W5: bytes of the sectors written if a thread stores `columns` neighbouring outputs at once, of each of
 /// `rows` rows below each other, and neighbouring threads take neighbours of a row, then those of the next
 /// rows. `columns` divides the outputs of a row.
 double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows, std::int64_t columns = 1);
-
-/// W5: threads store patches of `rows` rows of `columns` outputs each, one next to the other along the rows.
-/// Returns how often the end of a row and the start of the next, which share a sector, are stored by one
-/// warp.
-double rows_meet_in_a_warp(const ConvShape &shape, std::int64_t rows, std::int64_t columns);
 
 /// W5: the same where a thread has the outputs of all its rows before it stores the first. Of the sectors in
 /// which two rows of a warp meet every second one is stored once, as both rows reach L1's way out together.

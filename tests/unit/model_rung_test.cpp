@@ -567,11 +567,12 @@ TEST(RungForecasts, AreWithinTenPercentOfTheRecordings) {
     struct Limits {
         double graph, stream;
     };
-    const std::map<std::pair<std::string, std::int64_t>, Limits> missed = {{{"step", 1024}, {0.1, 0.14}},
-                                                                           {{"step", 128}, {0.1, 0.11}},
-                                                                           {{"forward", 2048}, {0.1, 0.105}},
-                                                                           {{"naive", 2048}, {0.1, 0.105}},
-                                                                           {{"naive_step", 2048}, {0.1, 0.105}}};
+    const std::map<std::pair<std::string, std::int64_t>, Limits> missed = {
+        {{"step", 1024}, {0.1, 0.14}},
+        {{"step", 128}, {0.1, 0.11}},
+        {{"forward", 2048}, {0.1, 0.105}},
+        {{"naive", 2048}, {0.1, 0.105}},
+        {{"naive_step", 2048}, {0.1, 0.105}}};
     std::size_t judged = 0;
     for (const char *name : recordings) {
         const NetworkRun run = recorded(name);

@@ -138,8 +138,8 @@ TEST(Sectors, RowsOfAPatchMeet) {
     const ConvShape shape = ConvShape::parse("n1c8h7w7k8r1s1_g8"); // 8 planes of 7 rows of 28 bytes
     // A row of 28 bytes reaches into 1.75 sectors on average, twice as many bytes as it has.
     EXPECT_EQ(written_bytes_of_columns(shape, 7, 1), 2.0 * 8 * 196);
-    // Of 7 patches side by side 6 / 32 end a warp; where one warp has both rows, half of what they share goes
-    // out once.
+    // 7 patches make a row, so in 6 of 32 places a warp ends within it; where one warp has both rows, half of
+    // what they share goes out once.
     EXPECT_EQ(rows_meet_in_a_warp(shape, 7, 1), 26.0 / 32);
     EXPECT_EQ(written_bytes_of_patches(shape, 7, 1), (2.0 - 26.0 / 64) * 8 * 196);
     EXPECT_EQ(written_bytes_of_patches(shape, 1, 1), written_bytes_of_columns(shape, 1, 1));
