@@ -139,7 +139,7 @@ def h100():
 
 
 # Folders of networks drawn by the hash of a commit behind the last change to its model.
-DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134", "drawn_98738e1e", "drawn_617d46ba", "drawn_0198d225", "drawn_a5d55817", "drawn_8d4eefd9", "drawn_353af094")
+DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134", "drawn_98738e1e", "drawn_617d46ba", "drawn_0198d225", "drawn_a5d55817", "drawn_8d4eefd9", "drawn_353af094", "drawn_60467908")
          for gpu in ("h200", "h100")
          if (RECORDED.parent / gpu / folder).exists()]
 LAST_DRAWN = {folder.parent.name: folder for folder in DRAWN}  # of each GPU
