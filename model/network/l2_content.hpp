@@ -1,5 +1,5 @@
-// What L2 has of a network's tensors and parameters when a launch reads them. Equation N11 of
-// docs/equations.md.
+// What L2 has of a network's tensors and parameters when a launch reads them, and whether another kernel
+// ran just before it. Equations N11 and N12 of docs/equations.md.
 #pragma once
 
 #include "model/machine/architecture.hpp"

@@ -87,7 +87,7 @@ struct CallForecast {
 std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted);
 
-/// The time of that forecast alone, the same to the last bit where L2 holds nothing.
+/// The time of that forecast alone, the same to the last bit where L2 holds nothing and no new code is read.
 std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted, HeldByL2 held = {});
 
