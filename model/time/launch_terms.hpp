@@ -1,8 +1,7 @@
 // The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
 // between them. Formulas F1 to F4, F15, F19, F22, F25, F26, F28 to F30, F32, F33, F36 and
-// N12 of docs/equations.md;
-// queues are those of F5. Work and counts come from its Partition, rates and latencies from the Machine;
-// seconds.
+// N12 of docs/equations.md; queues are those of F5. Work and counts come from its Partition, rates and
+// latencies from the Machine; seconds.
 #pragma once
 
 #include "model/base/divide.hpp"

@@ -315,7 +315,7 @@ TEST(RecordedRegimes, Tier2AgreesWithTheCountersThePapersRuleDoesNot) {
 }
 
 /// Shapes and divisions that an H200 ran after the last change of the model by then (commit 353af094),
-/// forecast from the profile of that day: the paragraph of docs/regimes.md.
+/// forecast from the profile of that day. docs/regimes.md gives their kappa; this test bounds it from below.
 TEST(RecordedRegimes, RunsBehindTheLastChangeAgreeAsWell) {
     const std::string folder = "after_353af094/";
     struct Expected {
