@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles the figures of recorded runs with pdflatex, in a column of IEEEtran, acmart and a plain two-column article.
+"""Compiles the figures of recorded runs with pdflatex: all of them in a column of the first class that is installed, and in each other
+one of every kind. The classes are IEEEtran, acmart and a plain two-column article.
 
 usage: tex_test.py BINARY
 Fails where TeX reports an error, or a box that is wider than its column. Classes that are not installed are left out; exit
@@ -41,6 +42,11 @@ def document(name, figures):
                      for f in figures)
     return (r"\documentclass[%s]{%s}\usepackage{pgfplots}\pgfplotsset{compat=1.17}\usepackage{graphicx}"
             r"\begin{document}%s%s\end{document}" % (options, name, front, "\n" + floats))
+
+
+def of_each_kind(figures):
+    """Of the figures whose names begin with the same two words, one: they differ in their data alone."""
+    return list({tuple(figure.stem.split("_")[:2]): figure for figure in reversed(figures)}.values())
 
 
 def left_out(document, name):
@@ -110,8 +116,9 @@ def main():
                            stdout=subprocess.DEVNULL, check=True, timeout=600)
             figures = sorted(f for f in (folder / "figures").glob("*.tex") if "includegraphics" not in f.read_text())
             assert figures, f"{run}: no figures"
+            shown = figures
             for name in CLASSES:
-                said = tex(folder / "figures", f"all_{name}", document(name, figures))
+                said = tex(folder / "figures", f"all_{name}", document(name, shown))
                 if said is None:
                     left_out(run, name)
                     continue
@@ -121,7 +128,8 @@ def main():
                         failed.append(f"{run}, {name}, {figure.split()[0]}: {problem}")
                 if "Emergency stop" in said or "no output PDF file" in said:
                     failed.append(f"{run}, {name}: TeX gave up")
-                print(f"{run}, {name}: {len(figures)} figures")
+                print(f"{run}, {name}: {len(shown)} figures")
+                shown = of_each_kind(figures)
     print("\n".join(failed))
     return 1 if failed else 0 if tried else 77
 
