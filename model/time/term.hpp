@@ -2,9 +2,8 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/units.hpp"
-
-#include <boost/describe.hpp>
 
 #include <optional>
 #include <span>
@@ -36,7 +35,7 @@ struct Term {
     std::optional<double> exponent; ///< pnorm
     std::optional<double> count;    ///< pipeline: steps; schedule: full waves; scaled: factor
     std::vector<Term> children;
-    BOOST_DESCRIBE_CLASS(Term, (), (kind, name, formula, value_s, exponent, count, children), (), ())
+    CONVCAST_MEMBERS(Term, kind, name, formula, value_s, exponent, count, children)
 
     void check(const FieldProblem &problem) const; ///< as many children as its kind has
 };
