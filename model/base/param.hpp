@@ -2,9 +2,8 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/units.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -15,14 +14,13 @@
 
 namespace convcast {
 
-enum class Source { spec, driver, measured, published, assumed };
-BOOST_DESCRIBE_ENUM(Source, spec, driver, measured, published, assumed)
+BOOST_DEFINE_ENUM_CLASS(Source, spec, driver, measured, published, assumed)
 
 /// Order statistics of the samples behind a value, in the value's unit.
 struct Spread {
     double p05 = 0.0, p50 = 0.0, p95 = 0.0;
     std::int64_t n = 0;
-    BOOST_DESCRIBE_CLASS(Spread, (), (p05, p50, p95, n), (), ())
+    CONVCAST_MEMBERS(Spread, p05, p50, p95, n)
 
     static constexpr Range range_of(std::string_view field) {
         return field == "n" ? Range{1.0, 1e12} : Range{-1e18, 1e18};
@@ -36,7 +34,7 @@ struct Spread {
 /// Bootstrap 95 % interval of a value: where the median of as many new samples would lie.
 struct Interval {
     double low = 0.0, high = 0.0;
-    BOOST_DESCRIBE_CLASS(Interval, (), (low, high), (), ())
+    CONVCAST_MEMBERS(Interval, low, high)
 
     /// That of a slope may begin below zero.
     static constexpr Range range_of(std::string_view) { return {-1e18, 1e18}; }

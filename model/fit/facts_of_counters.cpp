@@ -60,12 +60,6 @@ double quantile(std::vector<double> values, double p) {
     return values.empty() ? 0.0 : quantile_below(values, p);
 }
 
-template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit) {
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches)
-            visit(part);
-}
-
 /// A call whose reads were counted: of these DRAM delivers `least`. And the instructions of a launch of its
 /// main kernel.
 struct CountedReads {
@@ -177,7 +171,7 @@ struct Paced {
 Paced paced_by(const CountedCall &call, const CompiledWork &facts, const Architecture &architecture) {
     const Partition &main = main_launch(call.plan);
     Paced of{&call};
-    for_each_launch(call.plan, [&](const Partition &planned) {
+    each_launch(call.plan, [&](const Partition &planned) {
         if (planned.kernel != main.kernel)
             return;
         Partition part = planned;
@@ -311,7 +305,7 @@ Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &ar
         double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0;
         MergeableReads mergeable;
         Features sum{};
-        for_each_launch(call.plan, [&](const Partition &part) {
+        each_launch(call.plan, [&](const Partition &part) {
             reads += part.work.l2_read_bytes.value_or(0.0);
             delivered +=
                 std::min(part.work.l2_read_bytes.value_or(0.0), part.work.dram_read_bytes.value_or(0.0));

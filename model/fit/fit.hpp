@@ -2,13 +2,12 @@
 // knew: nothing, its counters, its times.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/base/units.hpp"
 #include "model/machine/calibration.hpp"
 #include "model/machine/profile.hpp"
 #include "model/plan/plan.hpp"
 #include "model/shape/conv_shape.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -67,10 +66,8 @@ struct LeftOut {
     double without_counters = 0.0, probes_and_counters = 0.0, fitted = 0.0, left_out = 0.0, new_kernel = 0.0;
     double left_out_bias = 0.0, new_kernel_bias = 0.0;
     Calibration calibration; ///< fitted to the others
-    BOOST_DESCRIBE_CLASS(LeftOut, (),
-                         (strategy, training, test, without_counters, probes_and_counters, fitted, left_out,
-                          new_kernel, left_out_bias, new_kernel_bias, calibration),
-                         (), ())
+    CONVCAST_MEMBERS(LeftOut, strategy, training, test, without_counters, probes_and_counters, fitted,
+                     left_out, new_kernel, left_out_bias, new_kernel_bias, calibration)
 };
 
 struct LeaveOneOut {

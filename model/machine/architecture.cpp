@@ -1,5 +1,6 @@
 #include "model/machine/architecture.hpp"
 
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
@@ -28,7 +29,7 @@ namespace {
 /// data/architecture_fields.json
 struct FieldsFile {
     std::vector<ArchitectureField> fields;
-    BOOST_DESCRIBE_CLASS(FieldsFile, (), (fields), (), ())
+    CONVCAST_MEMBERS(FieldsFile, fields)
 };
 
 /// Calls `use(name, field)` for each number, and each list of numbers, of an architecture or of its limits.

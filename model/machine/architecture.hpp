@@ -3,9 +3,8 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/machine/profile.hpp"
-
-#include <boost/describe.hpp>
 
 #include <map>
 #include <optional>
@@ -40,7 +39,7 @@ struct ArchitectureNumber {
     std::string unit;   ///< as in profiles: "1" is a plain number
     std::string source; ///< what it was read off, or the citation
     Category category = Category::assumed;
-    BOOST_DESCRIBE_CLASS(ArchitectureNumber, (), (value, unit, source, category), (), ())
+    CONVCAST_MEMBERS(ArchitectureNumber, value, unit, source, category)
 };
 
 /// Several that belong together.
@@ -48,7 +47,7 @@ struct ArchitectureNumbers {
     std::vector<double> values;
     std::string unit, source;
     Category category = Category::assumed;
-    BOOST_DESCRIBE_CLASS(ArchitectureNumbers, (), (values, unit, source, category), (), ())
+    CONVCAST_MEMBERS(ArchitectureNumbers, values, unit, source, category)
 };
 
 using OneNumber = std::optional<ArchitectureNumber>;
@@ -60,28 +59,24 @@ struct ArchitectureLimits {
     OneNumber cores_per_sm, schedulers_per_sm, shared_bytes_per_sm, shared_bytes_per_cta,
         shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm, max_threads_per_cta,
         max_ctas_per_sm;
-    BOOST_DESCRIBE_CLASS(ArchitectureLimits, (),
-                         (cores_per_sm, schedulers_per_sm, shared_bytes_per_sm, shared_bytes_per_cta,
-                          shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm,
-                          max_threads_per_cta, max_ctas_per_sm),
-                         (), ())
+    CONVCAST_MEMBERS(ArchitectureLimits, cores_per_sm, schedulers_per_sm, shared_bytes_per_sm,
+                     shared_bytes_per_cta, shared_bytes_reserved_per_cta, registers_per_sm,
+                     max_threads_per_sm, max_threads_per_cta, max_ctas_per_sm)
 };
 
 struct ArchitectureIdentity {
     std::string schema = "convcast/architecture/1";
     std::string compute_capability; ///< "9.0"
     ArchitectureLimits limits;
-    BOOST_DESCRIBE_CLASS(ArchitectureIdentity, (), (schema, compute_capability, limits), (), ())
+    CONVCAST_MEMBERS(ArchitectureIdentity, schema, compute_capability, limits)
 };
 
 // What each field of the following is, its unit and its range: architecture_fields().
 
 struct IssueNumbers {
     OneNumber integer_lanes, dependent_instruction, ffma_latency, tensor_clock_share, tf32_mma_rate;
-    BOOST_DESCRIBE_CLASS(IssueNumbers, (),
-                         (integer_lanes, dependent_instruction, ffma_latency, tensor_clock_share,
-                          tf32_mma_rate),
-                         (), ())
+    CONVCAST_MEMBERS(IssueNumbers, integer_lanes, dependent_instruction, ffma_latency, tensor_clock_share,
+                     tf32_mma_rate)
 };
 
 struct OnChipNumbers {
@@ -89,31 +84,25 @@ struct OnChipNumbers {
     SomeNumbers shared_sizes;
     OneNumber shared_latency, uniform_wide_wavefronts, wide_copy_passes, narrow_copy_passes, wide_copy_clocks,
         row_copy_clocks, l1_random_fill, l1_set_conflicts, l1_lockstep_steps;
-    BOOST_DESCRIBE_CLASS(OnChipNumbers, (),
-                         (register_unit, shared_unit, never_shared, shared_sizes, shared_latency,
-                          uniform_wide_wavefronts, wide_copy_passes, narrow_copy_passes, wide_copy_clocks,
-                          row_copy_clocks, l1_random_fill, l1_set_conflicts, l1_lockstep_steps),
-                         (), ())
+    CONVCAST_MEMBERS(OnChipNumbers, register_unit, shared_unit, never_shared, shared_sizes, shared_latency,
+                     uniform_wide_wavefronts, wide_copy_passes, narrow_copy_passes, wide_copy_clocks,
+                     row_copy_clocks, l1_random_fill, l1_set_conflicts, l1_lockstep_steps)
 };
 
 struct OffChipNumbers {
     OneNumber l2_copies, l2_losing, l2_lost, most_merged, merging_schedulers, merging_lockstep,
         merging_crowding, line_turn, dram_unit, partial_sector, knee_exponent;
-    BOOST_DESCRIBE_CLASS(OffChipNumbers, (),
-                         (l2_copies, l2_losing, l2_lost, most_merged, merging_schedulers, merging_lockstep,
-                          merging_crowding, line_turn, dram_unit, partial_sector, knee_exponent),
-                         (), ())
+    CONVCAST_MEMBERS(OffChipNumbers, l2_copies, l2_losing, l2_lost, most_merged, merging_schedulers,
+                     merging_lockstep, merging_crowding, line_turn, dram_unit, partial_sector, knee_exponent)
 };
 
 struct LaunchNumbers {
     OneNumber gpcs, first_of_a_gpc, runs_before_its_rest, sms_of_small_gpc, sms_of_large_gpc,
         second_round_elsewhere, halves_apart, halves_together, turnover, early_gap, cluster_latency,
         cluster_bandwidth, cluster_room;
-    BOOST_DESCRIBE_CLASS(LaunchNumbers, (),
-                         (gpcs, first_of_a_gpc, runs_before_its_rest, sms_of_small_gpc, sms_of_large_gpc,
-                          second_round_elsewhere, halves_apart, halves_together, turnover, early_gap,
-                          cluster_latency, cluster_bandwidth, cluster_room),
-                         (), ())
+    CONVCAST_MEMBERS(LaunchNumbers, gpcs, first_of_a_gpc, runs_before_its_rest, sms_of_small_gpc,
+                     sms_of_large_gpc, second_round_elsewhere, halves_apart, halves_together, turnover,
+                     early_gap, cluster_latency, cluster_bandwidth, cluster_room)
 };
 
 /// A file has the fields that are known of its capability. One that architecture_for gives has them all.
@@ -131,7 +120,7 @@ struct ArchitectureField {
     double low = 0.0, high = 0.0; ///< of each of its values
     bool whole = false;           ///< a count
     std::string meaning;          ///< one line
-    BOOST_DESCRIBE_CLASS(ArchitectureField, (), (name, unit, low, high, whole, meaning), (), ())
+    CONVCAST_MEMBERS(ArchitectureField, name, unit, low, high, whole, meaning)
 };
 /// As data/architecture_fields.json has them.
 const std::vector<ArchitectureField> &architecture_fields();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include <boost/describe.hpp>
+#include "model/base/describe.hpp"
 
 #include <cstdint>
 #include <initializer_list>
@@ -32,41 +32,14 @@ struct FittedNumbers {
     /// slots and the pipe of integers (F10), arithmetic and stores (F32), copies by warps of their own and
     /// arithmetic (F3). Assumed: 2.
     double units_overlap = 2.0;
-    BOOST_DESCRIBE_CLASS(FittedNumbers, (), (first_wave_miss, cold_share, steps_overlap, units_overlap), (),
-                         ())
+    CONVCAST_MEMBERS(FittedNumbers, first_wave_miss, cold_share, steps_overlap, units_overlap)
 
     void check(const FieldProblem &problem) const;
 };
 
 /// Equations of the time model (docs/equations.md) that can be left out, to see what each is worth.
-enum class Equation : std::uint8_t {
-    F3,
-    F4,
-    F8,
-    F9,
-    F10,
-    F11,
-    F15,
-    F16,
-    F17,
-    F20,
-    F21,
-    F22,
-    F23,
-    F24,
-    F25,
-    F26,
-    F27,
-    F28,
-    F29,
-    F30,
-    F31,
-    F32,
-    F33,
-    F36
-};
-BOOST_DESCRIBE_ENUM(Equation, F3, F4, F8, F9, F10, F11, F15, F16, F17, F20, F21, F22, F23, F24, F25, F26, F27,
-                    F28, F29, F30, F31, F32, F33, F36)
+BOOST_DEFINE_FIXED_ENUM_CLASS(Equation, std::uint8_t, F3, F4, F8, F9, F10, F11, F15, F16, F17, F20, F21, F22,
+                              F23, F24, F25, F26, F27, F28, F29, F30, F31, F32, F33, F36)
 
 /// Those that a forecast leaves out; none, but in an ablation.
 class Omitted {
@@ -93,7 +66,7 @@ struct FittedOn {
     /// What a forecast computes with, by the field of the profile, in the units of profile files. No other
     /// number of a profile changes a forecast.
     std::map<std::string, double> numbers;
-    BOOST_DESCRIBE_CLASS(FittedOn, (), (id, name, compute_capability, date, numbers), (), ())
+    CONVCAST_MEMBERS(FittedOn, id, name, compute_capability, date, numbers)
 
     void check(const FieldProblem &problem) const;
 };
@@ -105,7 +78,7 @@ struct TestErrors {
     double fitted = 0.0;           ///< with the facts and the fitted numbers
     double assumed = 0.0;          ///< with the facts and the numbers assumed without a fit
     double without_counters = 0.0; ///< with neither: what a GPU of another architecture gets
-    BOOST_DESCRIBE_CLASS(TestErrors, (), (cases, fitted, assumed, without_counters), (), ())
+    CONVCAST_MEMBERS(TestErrors, cases, fitted, assumed, without_counters)
 
     void check(const FieldProblem &problem) const;
 };
@@ -122,10 +95,8 @@ struct ResidualSpread {
     double one_by_one = 0.0;               ///< 1 where the filters are 1 x 1, else 0
     double grouped = 0.0;                  ///< 1 where there are groups, else 0
     std::map<std::string, double> kernels; ///< 1 of the kernel with most FMAs; 0 of one that is not here
-    BOOST_DESCRIBE_CLASS(ResidualSpread, (),
-                         (constant, log_time, log_time_over_bound, log_pixels, log_images, one_by_one,
-                          grouped, kernels),
-                         (), ())
+    CONVCAST_MEMBERS(ResidualSpread, constant, log_time, log_time_over_bound, log_pixels, log_images,
+                     one_by_one, grouped, kernels)
     static constexpr Range range_of(std::string_view) { return {-100.0, 100.0}; }
 };
 
@@ -145,10 +116,8 @@ struct Calibration {
     std::optional<std::string> borrowed;  ///< the GPU that the four numbers were fitted on, where another
     std::optional<TestErrors> test;       ///< absent: no call was outside the training part
     Omitted omitted;                      ///< in no document: only ablations leave something out
-    BOOST_DESCRIBE_CLASS(Calibration, (),
-                         (schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95, scale,
-                          spread, borrowed, test),
-                         (), ())
+    CONVCAST_MEMBERS(Calibration, schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95,
+                     scale, spread, borrowed, test)
 
     void check(const FieldProblem &problem) const;
 };

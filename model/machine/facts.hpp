@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include <boost/describe.hpp>
+#include "model/base/describe.hpp"
 
 #include <array>
 #include <cstdint>
@@ -26,8 +26,7 @@ struct Pace {
     /// Ignored in plans of earlier versions: these are numbers of all kernels now.
     static constexpr std::array<const char *, 2> former_members = {"once_clocks", "cold_clocks"};
     double constant_clocks = 0.0; ///< that a warp waits for each line of constant memory it comes to (F24)
-    BOOST_DESCRIBE_CLASS(Pace, (), (ffma_clocks, other_clocks, alu_share, copy_alu_share, constant_clocks),
-                         (), ())
+    CONVCAST_MEMBERS(Pace, ffma_clocks, other_clocks, alu_share, copy_alu_share, constant_clocks)
 };
 
 /// Facts of one variant of a kernel of executor/kernels. Warp instructions of a launch (W1) =
@@ -40,10 +39,8 @@ struct CompiledWork {
     Pace pace;
     std::int64_t cases = 0;                     ///< counted calls behind the numbers
     double median_error = 0.0, p90_error = 0.0; ///< |forecast / counted - 1| of the instructions, over those
-    BOOST_DESCRIBE_CLASS(CompiledWork, (),
-                         (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, merging, pace,
-                          cases, median_error, p90_error),
-                         (), ())
+    CONVCAST_MEMBERS(CompiledWork, kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, merging,
+                     pace, cases, median_error, p90_error)
 
     void check(const FieldProblem &problem) const; ///< counts, clocks and shares that a kernel can have
 };
@@ -57,9 +54,7 @@ struct Facts {
     double once_clocks = 1.0; ///< of a warp alone, for an instruction of a copy, or of what a CTA does once
     double drift = 0.5; ///< exponent of how SMs desynchronise with time (W6): 0.5 a random walk, 0 lockstep
     std::vector<CompiledWork> kernels;
-    BOOST_DESCRIBE_CLASS(Facts, (),
-                         (schema, architecture, device_code_hash, cold_clocks, once_clocks, drift, kernels),
-                         (), ())
+    CONVCAST_MEMBERS(Facts, schema, architecture, device_code_hash, cold_clocks, once_clocks, drift, kernels)
 
     void check(const FieldProblem &problem) const;
 };

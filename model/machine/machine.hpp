@@ -12,13 +12,11 @@
 
 namespace convcast {
 
-namespace launch_terms {
-class CoreTimes; // model/time/core_terms.hpp
-}
-
-/// What an SM's cores compute with (model/time/core_terms.hpp), as plain numbers; the words are Machine's.
-/// Two machines that agree in these take the same time for the same work of their cores.
-struct CoreNumbers {
+/// What the formulas of tier 2 compute with, as plain numbers. A name that ends in `_s` is in seconds, in
+/// `_latency` or `_clocks` in clocks of an SM; `_bw` is bytes a second, except in shared memory, where it is
+/// bytes a clock of one SM. Rates are thread-level multiply-adds a clock of one SM.
+struct Machine {
+    // What an SM's cores compute with (model/time/core_terms.hpp).
     double schedulers; ///< of an SM; each issues one warp instruction a clock
     double clock;      ///< of the SMs, Hz
     double l2_latency_s;
@@ -32,16 +30,8 @@ struct CoreNumbers {
     double tensor_rate;    ///< of TF32 products; 0: not known, and plans that need it have no time
     double pass_bytes;     ///< of a wavefront of shared memory: 32 banks, each its width (W3)
     double integer_clocks; ///< that an instruction keeps its scheduler's pipe of integers busy (F10)
-    launch_terms::CoreTimes *known =
-        nullptr; ///< times that these numbers gave, where the same work comes up again and again
 
-    bool has(Equation equation) const { return !omitted.contains(equation); }
-};
-
-/// What the formulas of tier 2 compute with, as plain numbers. A name that ends in `_s` is in seconds, in
-/// `_latency` or `_clocks` in clocks of an SM; `_bw` is bytes a second, except in shared memory, where it is
-/// bytes a clock of one SM. Rates are thread-level multiply-adds a clock of one SM.
-struct Machine : CoreNumbers {
+    // What they have around them.
     int sm_count;
     double latency_s;         ///< of a load that DRAM delivers
     double l1_latency_s;      ///< of a load that L1 has
@@ -67,6 +57,8 @@ struct Machine : CoreNumbers {
     double input_in_l2, filters_in_l2; ///< of these tensors the share that L2 has when a call begins (F35)
     double output_to_dram; ///< of the output the share that DRAM takes at least, whatever L2 could keep (F35)
     std::optional<double> new_code; ///< 0 to 1, how often another kernel ran just before (N12)
+
+    bool has(Equation equation) const { return !omitted.contains(equation); }
 };
 
 /// What is assumed of an L2 whose profile has no number: its read bandwidth over DRAM's, and its latency over

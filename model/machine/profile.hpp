@@ -2,10 +2,9 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/param.hpp"
 #include "model/base/units.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <map>
@@ -30,11 +29,9 @@ struct GpuLimits {
     int max_ctas_per_sm = 0;
     std::int64_t l2_bytes = 0;
     int schedulers_per_sm = 4; ///< each issues one warp instruction per clock
-    BOOST_DESCRIBE_CLASS(GpuLimits, (),
-                         (sm_count, cores_per_sm, shared_bytes_per_sm, shared_bytes_per_cta,
-                          shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm,
-                          max_threads_per_cta, max_ctas_per_sm, l2_bytes, schedulers_per_sm),
-                         (), ())
+    CONVCAST_MEMBERS(GpuLimits, sm_count, cores_per_sm, shared_bytes_per_sm, shared_bytes_per_cta,
+                     shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm, max_threads_per_cta,
+                     max_ctas_per_sm, l2_bytes, schedulers_per_sm)
 
     /// From the smallest GPU that CUDA ever ran on to far above any: no product of two leaves an int64.
     static constexpr Range range_of(std::string_view field) {
@@ -61,10 +58,8 @@ struct FlightFit {
     double worst_error = 0.0; ///< largest |fitted / measured - 1| over the points
     double paper_bytes = 0.0; ///< V_s by the paper's rule, L0 * BW: what a hard knee would need
     double bytes_for_90 = 0.0, bytes_for_95 = 0.0; ///< in flight for 90 and 95 % of the asymptote, by the fit
-    BOOST_DESCRIBE_CLASS(FlightFit, (),
-                         (latency_s, bandwidth, exponent, worst_error, paper_bytes, bytes_for_90,
-                          bytes_for_95),
-                         (), ())
+    CONVCAST_MEMBERS(FlightFit, latency_s, bandwidth, exponent, worst_error, paper_bytes, bytes_for_90,
+                     bytes_for_95)
 
     static constexpr Range range_of(std::string_view field) {
         return field == "worst_error" ? Range{0.0, 1e6} : Range{1e-18, 1e18};
@@ -76,7 +71,7 @@ struct FlightCurve {
     std::vector<double> bytes_in_flight; ///< whole GPU, ascending
     std::vector<double> bandwidth;       ///< B/s, same length
     std::optional<FlightFit> fit;
-    BOOST_DESCRIBE_CLASS(FlightCurve, (), (bytes_in_flight, bandwidth, fit), (), ())
+    CONVCAST_MEMBERS(FlightCurve, bytes_in_flight, bandwidth, fit)
 
     static constexpr Range range_of(std::string_view) { return {1e-18, 1e18}; }
     void check(const FieldProblem &problem) const; ///< ascending, one bandwidth a point
@@ -86,7 +81,7 @@ struct FlightCurve {
 struct CurveSeries {
     std::string name; ///< what this line holds fixed: "8 independent FFMAs"
     std::vector<double> x, y, low, high;
-    BOOST_DESCRIBE_CLASS(CurveSeries, (), (name, x, y, low, high), (), ())
+    CONVCAST_MEMBERS(CurveSeries, name, x, y, low, high)
 
     static constexpr Range range_of(std::string_view field) {
         return field == "x" ? Range{0.0, 1e18} : Range{1e-18, 1e18};
@@ -100,8 +95,7 @@ struct Curve {
     std::string x_name, x_unit, y_name, y_unit; ///< "footprint", "B"; "latency", "clk"
     bool x_logarithmic = false, y_logarithmic = false;
     std::vector<CurveSeries> series;
-    BOOST_DESCRIBE_CLASS(Curve, (), (x_name, x_unit, y_name, y_unit, x_logarithmic, y_logarithmic, series),
-                         (), ())
+    CONVCAST_MEMBERS(Curve, x_name, x_unit, y_name, y_unit, x_logarithmic, y_logarithmic, series)
 };
 
 /// Two numbers of a profile, or a number and a limit, that must agree. Checks that lack a number are not
@@ -110,7 +104,7 @@ struct ProfileCheck {
     std::string name; ///< "little_law"
     bool passed = false;
     std::string text; ///< both numbers with units, and why they must agree
-    BOOST_DESCRIBE_CLASS(ProfileCheck, (), (name, passed, text), (), ())
+    CONVCAST_MEMBERS(ProfileCheck, name, passed, text)
 
     void check(const FieldProblem &problem) const; ///< has a name
 };
@@ -119,8 +113,7 @@ struct ProfileCheck {
 struct PeerRange {
     Bandwidth least_bytes_per_s, most_bytes_per_s; ///< one way
     Seconds least_latency_s, most_latency_s;
-    BOOST_DESCRIBE_CLASS(PeerRange, (),
-                         (least_bytes_per_s, most_bytes_per_s, least_latency_s, most_latency_s), (), ())
+    CONVCAST_MEMBERS(PeerRange, least_bytes_per_s, most_bytes_per_s, least_latency_s, most_latency_s)
 
     static constexpr Range range_of(std::string_view field) {
         return field.ends_with("latency_s") ? Range{1e-12, 1.0} : Range{1e6, 1e17};
@@ -138,10 +131,8 @@ struct PeerLink {
     std::optional<std::string> by{};                ///< of another source: the citation
     /// Of another source: from the slowest link to the fastest that it may be.
     std::optional<PeerRange> range{};
-    BOOST_DESCRIBE_CLASS(PeerLink, (),
-                         (from, to, direct, bandwidth_bytes_per_s, both_ways_bytes_per_s, latency_s, source,
-                          by, range),
-                         (), ())
+    CONVCAST_MEMBERS(PeerLink, from, to, direct, bandwidth_bytes_per_s, both_ways_bytes_per_s, latency_s,
+                     source, by, range)
 
     static constexpr Range range_of(std::string_view field) {
         return field == "from" || field == "to" ? Range{0, 1023}
@@ -159,7 +150,7 @@ struct GpuIdentity {
     std::string name;               ///< "NVIDIA H200"
     std::string compute_capability; ///< "9.0"
     GpuLimits limits;
-    BOOST_DESCRIBE_CLASS(GpuIdentity, (), (schema, id, name, compute_capability, limits), (), ())
+    CONVCAST_MEMBERS(GpuIdentity, schema, id, name, compute_capability, limits)
 };
 
 /// Of one SM.
@@ -174,10 +165,8 @@ struct ArithmeticParams {
     /// FFMAs beside shared loads that alone take as long: the time of both over that of one; 1 overlaps, 2
     /// adds.
     std::optional<Param<Plain>> ffma_shared_slowdown;
-    BOOST_DESCRIBE_CLASS(ArithmeticParams, (),
-                         (sm_clock, ffma_latency, ffma_rate, ffma_outer_rate, half_rate, int8_rate,
-                          tf32_mma_rate, ffma_shared_slowdown),
-                         (), ())
+    CONVCAST_MEMBERS(ArithmeticParams, sm_clock, ffma_latency, ffma_rate, ffma_outer_rate, half_rate,
+                     int8_rate, tf32_mma_rate, ffma_shared_slowdown)
 };
 
 /// Of one dependent load.
@@ -193,10 +182,8 @@ struct LatencyParams {
     /// That an SM's constant cache is busy with each different address that a warp reads. No probe measures
     /// it.
     std::optional<Param<Cycles>> constant_address_time;
-    BOOST_DESCRIBE_CLASS(LatencyParams, (),
-                         (shared_latency, l1_latency, l2_latency, l2_far_latency, dram_latency,
-                          dram_tlb_latency, constant_l1_latency, constant_l2_latency, constant_address_time),
-                         (), ())
+    CONVCAST_MEMBERS(LatencyParams, shared_latency, l1_latency, l2_latency, l2_far_latency, dram_latency,
+                     dram_tlb_latency, constant_l1_latency, constant_l2_latency, constant_address_time)
 };
 
 /// Of the whole GPU in B/s, of one SM in B/clk.
@@ -211,11 +198,9 @@ struct BandwidthParams {
     std::optional<Param<BytesPerCycle>> l1_bandwidth;       ///< loads that hit L1
     std::optional<Param<BytesPerCycle>> shared_bandwidth;   ///< free of conflicts
     std::optional<Param<Plain>> knee_exponent; ///< p of eq. M1 for DRAM reads, its L0 and BW as above
-    BOOST_DESCRIBE_CLASS(BandwidthParams, (),
-                         (dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth, l2_read_bandwidth,
-                          l2_write_bandwidth, sector_store_time, partial_sector_store_time, l1_bandwidth,
-                          shared_bandwidth, knee_exponent),
-                         (), ())
+    CONVCAST_MEMBERS(BandwidthParams, dram_read_bandwidth, dram_write_bandwidth, dram_copy_bandwidth,
+                     l2_read_bandwidth, l2_write_bandwidth, sector_store_time, partial_sector_store_time,
+                     l1_bandwidth, shared_bandwidth, knee_exponent)
 };
 
 /// Banks of shared memory, and what memory moves at least.
@@ -230,11 +215,9 @@ struct SharedParams {
     std::optional<Param<Plain>> matched_elements_8_byte;
     std::optional<Param<Bytes>> sector_bytes;       ///< least that moves between L2 and an SM
     std::optional<Param<Bytes>> dram_granule_bytes; ///< least that moves between DRAM and L2
-    BOOST_DESCRIBE_CLASS(SharedParams, (),
-                         (bank_width, bank_count, conflict_cost, matched_elements_1_byte,
-                          matched_elements_2_byte, matched_elements_4_byte, matched_elements_8_byte,
-                          sector_bytes, dram_granule_bytes),
-                         (), ())
+    CONVCAST_MEMBERS(SharedParams, bank_width, bank_count, conflict_cost, matched_elements_1_byte,
+                     matched_elements_2_byte, matched_elements_4_byte, matched_elements_8_byte, sector_bytes,
+                     dram_granule_bytes)
 };
 
 /// Synchronisation and launches.
@@ -253,11 +236,9 @@ struct LaunchParams {
     std::optional<Param<Seconds>>
         early_launch_period; ///< likewise, each started early and waiting for the one before
     std::optional<Param<Seconds>> cta_launch_time; ///< per further CTA of an empty kernel
-    BOOST_DESCRIBE_CLASS(LaunchParams, (),
-                         (barrier_latency, atomic_latency, atomic_same_address_time, float_add_time,
-                          grid_sync_time, launch_floor, smallest_copy_time, launch_gap, stream_launch_period,
-                          graph_launch_period, early_launch_period, cta_launch_time),
-                         (), ())
+    CONVCAST_MEMBERS(LaunchParams, barrier_latency, atomic_latency, atomic_same_address_time, float_add_time,
+                     grid_sync_time, launch_floor, smallest_copy_time, launch_gap, stream_launch_period,
+                     graph_launch_period, early_launch_period, cta_launch_time)
 };
 
 /// CTAs of a cluster; of four where nothing else is said.
@@ -267,10 +248,8 @@ struct ClusterParams {
     std::optional<Param<Cycles>> cluster_barrier_latency; ///< behind stores to shared memory that others read
     std::optional<Param<Plain>> clusters_of_4_sms;        ///< SMs on which clusters run at once
     std::optional<Param<Plain>> clusters_of_8_sms;
-    BOOST_DESCRIBE_CLASS(ClusterParams, (),
-                         (cluster_latency, cluster_bandwidth, cluster_barrier_latency, clusters_of_4_sms,
-                          clusters_of_8_sms),
-                         (), ())
+    CONVCAST_MEMBERS(ClusterParams, cluster_latency, cluster_bandwidth, cluster_barrier_latency,
+                     clusters_of_4_sms, clusters_of_8_sms)
 };
 
 /// As seen by use; GpuLimits has what the driver says.
@@ -280,10 +259,8 @@ struct CapacityParams {
     std::optional<Param<Bytes>> constant_l1_seen_bytes;
     std::optional<Param<Bytes>> shared_per_sm_seen_bytes;  ///< what resident CTAs of an SM got together
     std::optional<Param<Bytes>> shared_per_cta_seen_bytes; ///< what one CTA got
-    BOOST_DESCRIBE_CLASS(CapacityParams, (),
-                         (l1_seen_bytes, l2_seen_bytes, constant_l1_seen_bytes, shared_per_sm_seen_bytes,
-                          shared_per_cta_seen_bytes),
-                         (), ())
+    CONVCAST_MEMBERS(CapacityParams, l1_seen_bytes, l2_seen_bytes, constant_l1_seen_bytes,
+                     shared_per_sm_seen_bytes, shared_per_cta_seen_bytes)
 };
 
 /// To and from pinned memory of the host, and to other GPUs.
@@ -292,10 +269,8 @@ struct LinkParams {
     std::optional<Param<Bandwidth>> device_to_host_bandwidth;
     std::optional<Param<Bandwidth>> host_both_ways_bandwidth; ///< both directions at once, their sum
     std::optional<Param<Bandwidth>> peer_all_pairs_bandwidth; ///< all GPUs to all others at once, their sum
-    BOOST_DESCRIBE_CLASS(LinkParams, (),
-                         (host_to_device_bandwidth, device_to_host_bandwidth, host_both_ways_bandwidth,
-                          peer_all_pairs_bandwidth),
-                         (), ())
+    CONVCAST_MEMBERS(LinkParams, host_to_device_bandwidth, device_to_host_bandwidth, host_both_ways_bandwidth,
+                     peer_all_pairs_bandwidth)
 };
 
 /// All of it, flat in code and in files. Every Param is absent with a reason, never 0: `missing` maps a field

@@ -10,8 +10,8 @@
 #include "model/plan/occupancy.hpp"
 #include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
+#include "model/time/formula.hpp"
 #include "model/time/memory_terms.hpp"
-#include "model/time/term.hpp"
 #include "model/work/shared_access.hpp"
 
 #include <algorithm>
@@ -75,10 +75,10 @@ class Phases {
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
         one.issue *= imbalance_of(phase, ctas, cta_warps, m_);
         const double warps = std::max(1.0, ctas * phase.warps), busy = warps * one.most();
-        const std::array<Seconds, 3> services = {
+        const std::array services_and_alone = {
             Seconds(busy), Seconds(ctas * phase.l2_read_bytes / of_sm(m_.l2_bw)),
-            Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw))};
-        const double turn = combined::queue(warps, services, waits(phase) + own);
+            Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw)), Seconds(waits(phase) + own)};
+        const double turn = formula::combine(TermKind::queue, warps, services_and_alone);
         return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
     }
 

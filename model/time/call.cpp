@@ -31,20 +31,12 @@ using namespace launch_terms;
 Seconds without_overlap(const Term &term) {
     if (term.kind == TermKind::leaf)
         return term.value_s;
-    std::vector<double> values;
-    double total = 0.0;
-    for (const Term &child : term.children) {
-        values.push_back(without_overlap(child).value);
-        total += values.back();
-    }
-    const double count = term.count.value_or(0.0);
-    if (term.kind == TermKind::pipeline)
-        return Seconds(values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2));
-    if (term.kind == TermKind::schedule)
-        return Seconds(count * values.at(0) + values.at(1));
-    if (term.kind == TermKind::scaled)
-        return Seconds(count * values.at(0));
-    return Seconds(total);
+    std::vector<Seconds> values;
+    for (const Term &child : term.children)
+        values.push_back(without_overlap(child));
+    const bool in_turn =
+        term.kind == TermKind::pipeline || term.kind == TermKind::schedule || term.kind == TermKind::scaled;
+    return Seconds(combine(in_turn ? term.kind : TermKind::sum, term.count.value_or(0.0), values));
 }
 
 Machine with_held(Machine m, HeldByL2 held) {
@@ -112,63 +104,28 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
     List<T> parts = list_of<T>(leaf<T>("launch", s(m.start_s), "{:.2f} us", m.start_s * 1e6));
     // The start of a launch that starts early is hidden behind the one before it.
     std::int64_t further = -1;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        further += std::count_if(launches->begin(), launches->end(),
-                                 [](const Partition &part) { return !part.early.value_or(false); });
+    each_launch(plan, [&](const Partition &part) { further += part.early.value_or(false) ? 0 : 1; });
     if (further > 0)
         parts.push_back(leaf<T>("further launches", s(static_cast<double>(further) * m.gap_s),
                                 "{} * {:.2f} us", further, m.gap_s * 1e6));
     std::optional<T> last;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches) {
-            T its = partition_term<T>(part, shape, m);
-            // A launch that needs nothing of the one before starts a gap after it and runs beside it (F20).
-            const bool beside = part.beside.value_or(false) && m.has(Equation::F20);
-            if (last && beside)
-                its = sum<T>(part.kernel,
-                             list_of<T>(leaf<T>("early start", s(m.gap_s),
-                                                "{:.2f} us after the launch beside it", m.gap_s * 1e6),
-                                        std::move(its)));
-            if (last && beside)
-                its = max_of<T>("side by side", list_of<T>(std::move(*last), std::move(its)));
-            else if (last)
-                parts.push_back(std::move(*last));
-            last = std::move(its);
+    each_launch(plan, [&](const Partition &part) {
+        T its = partition_term<T>(part, shape, m);
+        // A launch that needs nothing of the one before starts a gap after it and runs beside it (F20).
+        if (last && part.beside.value_or(false) && m.has(Equation::F20)) {
+            T start =
+                leaf<T>("early start", s(m.gap_s), "{:.2f} us after the launch beside it", m.gap_s * 1e6);
+            its = sum<T>(part.kernel, list_of<T>(std::move(start), std::move(its)));
+            its = max_of<T>("side by side", list_of<T>(std::move(*last), std::move(its)));
+        } else if (last) {
+            parts.push_back(std::move(*last));
         }
+        last = std::move(its);
+    });
     if (last)
         parts.push_back(std::move(*last));
     T time = evaluated(sum<T>("time", std::move(parts)));
     return m.scale == 1.0 ? std::move(time) : scaled<T>("time", m.scale, std::move(time)); // F34
-}
-
-/// Whether a plan's time may depend on a number of the machine; false only where no formula reads it.
-bool may_read(const Plan &plan, double Machine::*number) {
-    const auto any_launch = [&](const auto &has) {
-        return std::any_of(plan.prepare.begin(), plan.prepare.end(), has) ||
-               std::any_of(plan.launches.begin(), plan.launches.end(), has);
-    };
-    if (number == static_cast<double Machine::*>(&Machine::tensor_rate))
-        return any_launch([](const Partition &part) {
-            return part.step.tensor_fmas.has_value() || part.drain.tensor_fmas.has_value();
-        });
-    if (number == &Machine::cluster_latency || number == &Machine::cluster_bw ||
-        number == &Machine::cluster_barrier_s)
-        return any_launch([](const Partition &part) { return part.cluster.value_or(1) > 1; });
-    if (number == &Machine::l1_latency_s)
-        return any_launch([](const Partition &part) { return part.sector_share.value_or(1.0) < 1.0; });
-    return true;
-}
-
-/// Whether a number is one of the CoreNumbers.
-bool is_of_cores(double Machine::*number) {
-    for (double CoreNumbers::*of_cores :
-         {&CoreNumbers::schedulers, &CoreNumbers::clock, &CoreNumbers::l2_latency_s, &CoreNumbers::ffma_rate,
-          &CoreNumbers::outer_rate, &CoreNumbers::snaked_rate, &CoreNumbers::shared_bw,
-          &CoreNumbers::ffma_latency, &CoreNumbers::shared_latency, &CoreNumbers::tensor_rate,
-          &CoreNumbers::pass_bytes, &CoreNumbers::integer_clocks})
-        if (number == static_cast<double Machine::*>(of_cores))
-            return true;
-    return false;
 }
 
 /// I1, I4: the ends of a 90 % interval over the forecast. What widens it counts as independent, so the
@@ -179,7 +136,6 @@ bool is_of_cores(double Machine::*number) {
 std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, const Machine &m,
                                       const GpuProfile &profile, const Calibration &calibration,
                                       double spread, double time) {
-    CoreTimes known; // of machines whose cores are those of m: half of them
     const auto moved = [&](const Machine &other) {
         return std::log(plan_term<Seconds>(plan, shape, other).value / time);
     };
@@ -187,18 +143,13 @@ std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, 
     const auto widen = [&](double by) { (by < 0.0 ? below : above) += by * by; };
     widen(spread * std::min(0.0, std::log(calibration.ratio_p05)));
     widen(spread * std::max(0.0, std::log(calibration.ratio_p95)));
-    for (const Measured &measured : measured_numbers(profile)) {
-        if (!may_read(plan, measured.number))
-            continue;
+    for (const Measured &measured : measured_numbers(profile))
         for (const double ratio : {measured.low, measured.high}) {
             Machine other = m;
             other.*measured.number *= ratio;
-            if (other.*measured.number == m.*measured.number)
-                continue;
-            other.known = is_of_cores(measured.number) ? nullptr : &known;
-            widen(moved(other));
+            if (other.*measured.number != m.*measured.number)
+                widen(moved(other));
         }
-    }
     std::vector<double> refitted;
     for (const FittedNumbers &again : calibration.resampled) {
         if (calibration.spread)
@@ -278,21 +229,20 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
         return std::nullopt;
     const Machine m = machine_of(gpu, shape.dtype, calibration);
     CallTimes times{s(m.start_s), s(m.gap_s), {}};
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches) {
-            const Machine its = running(part, m);
-            const Traffic traffic = traffic_of(part, shape, its);
-            CtaStay &stay = times.stays.emplace_back();
-            stay.sms = usable_sms(part, m);
-            const auto sms = static_cast<double>(std::min(part.ctas - part.idle_ctas, stay.sms));
-            stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
-            stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
-            for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {
-                const Round round{static_cast<double>(ctas), sms, true};
-                stay.first.push_back(wave_term<Seconds>(part, its, round, traffic));
-                stay.later.push_back(further_wave_term<Seconds>(part, its, round, traffic));
-            }
+    each_launch(plan, [&](const Partition &part) {
+        const Machine its = running(part, m);
+        const Traffic traffic = traffic_of(part, shape, its);
+        CtaStay &stay = times.stays.emplace_back();
+        stay.sms = usable_sms(part, m);
+        const auto sms = static_cast<double>(std::min(part.ctas - part.idle_ctas, stay.sms));
+        stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
+        stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
+        for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {
+            const Round round{static_cast<double>(ctas), sms, true};
+            stay.first.push_back(wave_term<Seconds>(part, its, round, traffic));
+            stay.later.push_back(further_wave_term<Seconds>(part, its, round, traffic));
         }
+    });
     return times;
 }
 

@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
-#include <vector>
 
 namespace convcast::launch_terms {
 
@@ -22,7 +20,7 @@ inline Seconds s(double value) {
 }
 
 /// Thread-level FMAs of an SM at `rate` FMAs a clock.
-template <Yield T> T fma_leaf(double fmas, double rate, const CoreNumbers &m) {
+template <Yield T> T fma_leaf(double fmas, double rate, const Machine &m) {
     return leaf<T>("FMA", s(fmas / rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz", fmas, rate,
                    m.clock / 1e6);
 }
@@ -30,13 +28,13 @@ template <Yield T> T fma_leaf(double fmas, double rate, const CoreNumbers &m) {
 inline constexpr const char *tensor_name = "tensor cores";
 
 /// TF32 products of an SM's tensor cores (F14).
-template <Yield T> T tensor_leaf(double fmas, const CoreNumbers &m) {
+template <Yield T> T tensor_leaf(double fmas, const Machine &m) {
     return leaf<T>(tensor_name, s(fmas / m.tensor_rate / m.clock), "{:.0f} fma / {:.1f} fma/clk / {:.0f} MHz",
                    fmas, m.tensor_rate, m.clock / 1e6);
 }
 
 /// Warp instructions of an SM, one a clock and scheduler (F3).
-template <Yield T> T issue_leaf(double instructions, const CoreNumbers &m) {
+template <Yield T> T issue_leaf(double instructions, const Machine &m) {
     return leaf<T>("other instructions", s(instructions / m.schedulers / m.clock),
                    "{:.0f} warp instructions / {:.0f} per clk / {:.0f} MHz", instructions, m.schedulers,
                    m.clock / 1e6);
@@ -44,11 +42,18 @@ template <Yield T> T issue_leaf(double instructions, const CoreNumbers &m) {
 
 /// F10: warp instructions of integers and logic. They have lanes of their own, often fewer than a warp for
 /// each scheduler; an instruction then keeps the pipe of its scheduler busy for longer than a clock.
-template <Yield T> T alu_leaf(double instructions, const CoreNumbers &m) {
+template <Yield T> T alu_leaf(double instructions, const Machine &m) {
     const double clocks = m.integer_clocks;
     return leaf<T>("integers and logic", s(instructions * clocks / m.schedulers / m.clock),
                    "{:.0f} warp instructions * {:.0f} clk / {:.0f} / {:.0f} MHz", instructions, clocks,
                    m.schedulers, m.clock / 1e6);
+}
+
+/// Passes of an SM through its shared memory.
+template <Yield T> T shared_leaf(double passes, const Machine &m) {
+    return leaf<T>("shared memory", s(passes * m.pass_bytes / m.shared_bw / m.clock),
+                   "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", passes, m.pass_bytes, m.shared_bw,
+                   m.clock / 1e6);
 }
 
 inline constexpr double wavefront_bytes = 128.0; // that a warp copies, 4 bytes a lane
@@ -63,7 +68,7 @@ inline double busy_warps(const Partition &part) {
 /// schedulers in turn. If a CTA's warp count is a multiple of the schedulers, every CTA loads the same ones,
 /// so the imbalance of one CTA is that of all. Otherwise the warps of a CTA go on where those of the last one
 /// ended.
-inline double imbalance(const Partition &part, double warps, double ctas, const CoreNumbers &m) {
+inline double imbalance(const Partition &part, double warps, double ctas, const Machine &m) {
     const double schedulers = m.schedulers;
     if (!m.has(Equation::F11))
         return 1.0;
@@ -74,7 +79,7 @@ inline double imbalance(const Partition &part, double warps, double ctas, const 
 
 /// F11 for the busy warps. Where the plan counts the warps of the busiest scheduler (map_stream), that count
 /// is used for a lone CTA, and for several if they all load the same schedulers.
-inline double busy_imbalance(const Partition &part, double ctas, const CoreNumbers &m) {
+inline double busy_imbalance(const Partition &part, double ctas, const Machine &m) {
     const bool aligned = part.threads % static_cast<std::int64_t>(32.0 * m.schedulers) == 0;
     if (part.scheduler_warps && (aligned || ctas <= 1.0))
         return static_cast<double>(*part.scheduler_warps) * m.schedulers / busy_warps(part);
@@ -82,7 +87,7 @@ inline double busy_imbalance(const Partition &part, double ctas, const CoreNumbe
 }
 
 /// Busy warps of the busiest scheduler, which are the jobs of its queue: W.
-inline double queued_warps(const Partition &part, double ctas, const CoreNumbers &m) {
+inline double queued_warps(const Partition &part, double ctas, const Machine &m) {
     return ctas * busy_warps(part) * busy_imbalance(part, ctas, m) / m.schedulers;
 }
 
@@ -97,44 +102,13 @@ inline double overlap_exponent(double warps) {
 /// the same share, as at the start and the end of a CTA.
 enum class By : std::uint8_t { roles, all };
 
-/// Remembers times that were computed with one set of CoreNumbers. An interval (I1, I3) asks for the time of
-/// the same plan on many machines, most of which have the same CoreNumbers; each time is then computed once.
-class CoreTimes {
-  public:
-    enum class Formula : std::uint8_t { busy, core };
-
-    /// What `compute` yields for this work, or yielded when it was asked for before.
-    template <class Compute>
-    Seconds of(Formula formula, const Partition &part, const StepWork &work, double ctas, By by,
-               const Compute &compute) {
-        for (const Known &known : known_)
-            if (known.formula == formula && known.part == &part && known.ctas == ctas && known.by == by &&
-                known.work == work)
-                return known.time;
-        const Seconds time = compute();
-        known_.push_back({formula, &part, work, ctas, by, time});
-        return time;
-    }
-
-  private:
-    struct Known {
-        Formula formula;
-        const Partition *part;
-        StepWork work;
-        double ctas;
-        By by;
-        Seconds time;
-    };
-    std::vector<Known> known_;
-};
-
 /// F6: lower bound of one warp's time, its longest chain of dependent instructions. An FFMA waits for the
 /// previous one of the same accumulator (latency / independent accumulators). Every other instruction costs
 /// the cycles of a lone warp (W2). On top come waits for shared memory at each iteration of an innermost loop
 /// (F16), for lines new to L1 (F17) and for constants (F24). The busy warps share what is computed; all warps
 /// share what is copied, unless warps of their own copy: then the longer of the two roles counts.
 template <Yield T>
-T chain_leaf(const Partition &part, const StepWork &work, const CoreNumbers &m, By by = By::roles) {
+T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By by = By::roles) {
     const double ffmas = work.fmas / 32.0;
     const double others = std::max(0.0, work.instructions - ffmas), copying = std::min(others, work.copying);
     const double sums = static_cast<double>(std::max<std::int64_t>(1, part.independent_sums));
@@ -167,8 +141,7 @@ T chain_leaf(const Partition &part, const StepWork &work, const CoreNumbers &m, 
 /// memory overlaps with issue as far as there are warps to use both (F5). Tensor cores overlap with both
 /// (F14).
 template <Yield T>
-T mixed_term(const Partition &part, const StepWork &work, double ctas, const CoreNumbers &m,
-             By by = By::roles) {
+T mixed_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     const double uneven =
         busy_imbalance(part, ctas, m) * (m.has(Equation::F31) ? part.busiest_scheduler.value_or(1.0) : 1.0);
     const double all_warps = std::max(busy_warps(part), std::ceil(static_cast<double>(part.threads) / 32.0));
@@ -192,10 +165,7 @@ T mixed_term(const Partition &part, const StepWork &work, double ctas, const Cor
             issue = pnorm<T>("issue slots and pipes", m.fitted.units_overlap,
                              list_of<T>(std::move(issue), alu_leaf<T>(ctas * integers, m)));
     }
-    List<T> pipes = list_of<T>(
-        std::move(issue), leaf<T>("shared memory", s(ctas * passes * m.pass_bytes / m.shared_bw / m.clock),
-                                  "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", ctas * passes,
-                                  m.pass_bytes, m.shared_bw, m.clock / 1e6));
+    List<T> pipes = list_of<T>(std::move(issue), shared_leaf<T>(ctas * passes, m));
     if (work.tensor_fmas) { // which read shared memory themselves, beside the warps that only start them
         pipes.push_back(tensor_leaf<T>(ctas * *work.tensor_fmas, m));
         return max_of<T>("cores", std::move(pipes));
@@ -223,15 +193,7 @@ inline bool copies_in_turn(const Partition &part) {
 /// What the cores of an SM need for the work of `ctas` CTAs. Where all warps of a CTA copy and then, behind a
 /// barrier, compute, the CTA cannot overlap the two; only another CTA can use what it leaves idle (F27).
 template <Yield T>
-T busy_term(const Partition &part, const StepWork &work, double ctas, const CoreNumbers &m,
-            By by = By::roles) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        if (m.known != nullptr) {
-            CoreNumbers fresh = m;
-            fresh.known = nullptr;
-            return m.known->of(CoreTimes::Formula::busy, part, work, ctas, by,
-                               [&] { return busy_term<T>(part, work, ctas, fresh, by); });
-        }
+T busy_term(const Partition &part, const StepWork &work, double ctas, const Machine &m, By by = By::roles) {
     T mixed = mixed_term<T>(part, work, ctas, m, by);
     const double others = std::max(0.0, work.instructions - work.fmas / 32.0);
     if (part.barriers == 0 || part.copy_warps > 0 || work.tensor_fmas || work.copying <= 0.0 ||
@@ -244,21 +206,14 @@ T busy_term(const Partition &part, const StepWork &work, double ctas, const Core
     computing.copying = computing.load_bytes = computing.line_waits = 0.0;
     T alone = sum<T>("copies, then arithmetic",
                      list_of<T>(mixed_term<T>(part, copies, 1.0, m), mixed_term<T>(part, computing, 1.0, m)));
-    return queue<T>("cores", ctas, std::move(mixed), std::move(alone));
+    return queue<T>("cores", ctas, list_of<T>(std::move(mixed), std::move(alone)));
 }
 
 /// The arithmetic of one step, or of what a CTA does once, for `ctas` CTAs of an SM (F3): a closed queue of
 /// the warps of a scheduler, which share the cores and are each held up by a chain of their own (F6).
 template <Yield T>
-T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const CoreNumbers &m,
+T core_term(const char *name, const Partition &part, const StepWork &work, double ctas, const Machine &m,
             By by = By::roles) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        if (m.known != nullptr) {
-            CoreNumbers fresh = m;
-            fresh.known = nullptr;
-            return m.known->of(CoreTimes::Formula::core, part, work, ctas, by,
-                               [&] { return core_term<T>(name, part, work, ctas, fresh, by); });
-        }
     T alone = chain_leaf<T>(part, work, m, by);
     if (work.tensor_fmas) { // four warps split the next row's pixels while a row is multiplied
         constexpr double warps_of_group = 4.0;
@@ -268,8 +223,8 @@ T core_term(const char *name, const Partition &part, const StepWork &work, doubl
                                                                   std::max(warps_of_group, busy_warps(part)),
                                                               m)));
     }
-    return queue<T>(name, queued_warps(part, ctas, m), busy_term<T>(part, work, ctas, m, by),
-                    std::move(alone));
+    return queue<T>(name, queued_warps(part, ctas, m),
+                    list_of<T>(busy_term<T>(part, work, ctas, m, by), std::move(alone)));
 }
 
 } // namespace convcast::launch_terms

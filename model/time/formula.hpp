@@ -8,8 +8,8 @@
 #include <boost/container/small_vector.hpp>
 #include <fmt/format.h>
 
-#include <array>
 #include <concepts>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -41,6 +41,9 @@ inline Seconds value_of(const Term &term) {
     return term.value_s;
 }
 
+/// The value of an inner node of a kind from its children's; `number` is the node's exponent or count.
+double combine(TermKind kind, double number, std::span<const Seconds> values);
+
 /// With the values of all its nodes, which a tree has only now.
 template <Yield T> T evaluated(T term) {
     if constexpr (std::is_same_v<T, Term>)
@@ -49,79 +52,60 @@ template <Yield T> T evaluated(T term) {
 }
 
 /// `text` and `numbers`, as for fmt::format, are what the tree says of the value.
-template <Yield T, class... Numbers>
+template <Yield T = Term, class... Numbers>
 T leaf(const char *name, Seconds value, fmt::format_string<const Numbers &...> text,
        const Numbers &...numbers) {
     if constexpr (std::is_same_v<T, Seconds>)
         return value;
     else
-        return convcast::leaf(name, value, fmt::format(text, numbers...));
+        return {.name = name, .formula = fmt::format(text, numbers...), .value_s = value};
 }
 
-/// Several nodes of one launch are named by its kernel, which is a std::string.
-template <Yield T> T sum(const auto &name, List<T> children) {
+/// An inner node; `number` is its exponent or count. Several nodes of one launch are named by its kernel,
+/// which is a std::string.
+template <Yield T>
+T inner(TermKind kind, const auto &name, List<T> children, std::optional<double> number = {}) {
     if constexpr (std::is_same_v<T, Seconds>)
-        return Seconds(combined::sum({children.data(), children.size()}));
+        return Seconds(combine(kind, number.value_or(0.0), {children.data(), children.size()}));
     else
-        return convcast::sum(name, std::move(children));
+        return {.kind = kind,
+                .name = name,
+                .exponent = kind == TermKind::pnorm ? number : std::nullopt,
+                .count = kind == TermKind::pnorm ? std::nullopt : number,
+                .children = std::move(children)};
 }
 
-template <Yield T> T max_of(const char *name, List<T> children) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        return Seconds(combined::max({children.data(), children.size()}));
-    else
-        return convcast::max_of(name, std::move(children));
+template <Yield T = Term> T sum(const auto &name, List<T> children) {
+    return inner<T>(TermKind::sum, name, std::move(children));
 }
 
-template <Yield T> T pnorm(const char *name, double exponent, List<T> children) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        return Seconds(combined::pnorm(exponent, {children.data(), children.size()}));
-    else
-        return convcast::pnorm(name, exponent, std::move(children));
+template <Yield T = Term> T max_of(const char *name, List<T> children) {
+    return inner<T>(TermKind::max, name, std::move(children));
+}
+
+template <Yield T = Term> T pnorm(const char *name, double exponent, List<T> children) {
+    return inner<T>(TermKind::pnorm, name, std::move(children), exponent);
 }
 
 template <Yield T> T pipeline(const char *name, double steps, T fill, T step, T drain) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        return Seconds(combined::pipeline(steps, fill.value, step.value, drain.value));
-    else
-        return convcast::pipeline(name, steps, std::move(fill), std::move(step), std::move(drain));
+    return inner<T>(TermKind::pipeline, name, list_of<T>(std::move(fill), std::move(step), std::move(drain)),
+                    steps);
 }
 
 template <Yield T> T schedule(const char *name, double full_waves, T wave, T tail) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        return Seconds(combined::schedule(full_waves, wave.value, tail.value));
-    else
-        return convcast::schedule(name, full_waves, std::move(wave), std::move(tail));
+    return inner<T>(TermKind::schedule, name, list_of<T>(std::move(wave), std::move(tail)), full_waves);
 }
 
 template <Yield T> T scaled(const char *name, double factor, T term) {
-    if constexpr (std::is_same_v<T, Seconds>)
-        return Seconds(factor * term.value);
-    else
-        return convcast::scaled(name, factor, std::move(term));
+    return evaluated(inner<T>(TermKind::scaled, name, list_of<T>(std::move(term)), factor));
 }
 
-/// The last of `services_and_alone` is one alone, the others are services.
-template <Yield T, std::same_as<T>... Rest>
-T queue(const char *name, double jobs, T service, Rest... services_and_alone) {
-    if constexpr (std::is_same_v<T, Seconds>) {
-        const std::array values = {service, services_and_alone...};
-        return Seconds(
-            combined::queue(jobs, std::span(values).first(values.size() - 1), values.back().value));
-    } else {
-        return convcast::queue(name, jobs, list_of<T>(std::move(service), std::move(services_and_alone)...));
-    }
+template <Yield T = Term> T queue(const char *name, double jobs, List<T> services_and_alone) {
+    return inner<T>(TermKind::queue, name, std::move(services_and_alone), jobs);
 }
 
-template <Yield T, std::same_as<T>... Rest>
-T alike(const char *name, double jobs, T service, Rest... services_and_alone) {
-    if constexpr (std::is_same_v<T, Seconds>) {
-        const std::array values = {service, services_and_alone...};
-        return Seconds(
-            combined::alike(jobs, std::span(values).first(values.size() - 1), values.back().value));
-    } else {
-        return convcast::alike(name, jobs, list_of<T>(std::move(service), std::move(services_and_alone)...));
-    }
+template <Yield T> T alike(const char *name, double jobs, List<T> services_and_alone) {
+    return inner<T>(TermKind::alike, name, std::move(services_and_alone), jobs);
 }
 
 } // namespace convcast::formula

@@ -66,10 +66,8 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
         alone.push_back(barrier_leaf<T>(m));
         alone.push_back(barrier_leaf<T>(m));
     }
-    return queue<T>(
-        "step", jobs,
-        max_of<T>("busy", list_of<T>(busy_term<T>(part, part.step, round.ctas, m), std::move(memory))),
-        sum<T>("one CTA", std::move(alone)));
+    T busy = max_of<T>("busy", list_of<T>(busy_term<T>(part, part.step, round.ctas, m), std::move(memory)));
+    return queue<T>("step", jobs, list_of<T>(std::move(busy), sum<T>("one CTA", std::move(alone))));
 }
 
 /// What a CTA does once, at its start and its end, is shared by all its warps.
@@ -152,10 +150,7 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
         pnorm<T>("first loads", m.knee,
                  list_of<T>(std::move(first_data),
                             bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
-                            bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw),
-                            leaf<T>("shared memory", s(kept_passes * m.pass_bytes / m.shared_bw / m.clock),
-                                    "{:.0f} passes * {:.0f} B / {:.1f} B/clk / {:.0f} MHz", kept_passes,
-                                    m.pass_bytes, m.shared_bw, m.clock / 1e6)));
+                            bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw), shared_leaf<T>(kept_passes, m)));
     if (!copies_fill(part, m))
         return first_data;
     StepWork copies = copies_of(part.step);
@@ -225,60 +220,42 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
     StepWork once = of_all_warps(part.drain);
     once.load_bytes = 0.0;
     const double stored = store_bandwidth(round.sms, traffic, m);
-    const auto last = [&]<Yield Y>(double ctas) {
+    const auto last = [&](double ctas) {
         const double bytes = ctas * round.sms * part.step.store_bytes * traffic.store_factor;
-        Y computed = core_term<Y>("arithmetic", part, last_step, ctas, m);
-        Seconds arithmetic_s{};
-        if constexpr (std::is_same_v<Y, Seconds>)
-            arithmetic_s = computed;
-        Y both = pnorm<Y>("last step", m.has(Equation::F32) ? m.fitted.units_overlap * ctas : 100.0,
-                          list_of<Y>(std::move(computed), bandwidth_leaf<Y>("stores", bytes, stored)));
+        T computed = evaluated(core_term<T>("arithmetic", part, last_step, ctas, m));
+        const double arithmetic_s = value_of(computed).value;
+        T both = pnorm<T>("last step", m.has(Equation::F32) ? m.fitted.units_overlap * ctas : 100.0,
+                          list_of<T>(std::move(computed), bandwidth_leaf<T>("stores", bytes, stored)));
         // Each warp computes and stores in turn (F32). Warps that start in lockstep all compute first, so the
         // first arithmetic and the last stores lie beside nothing.
         if (!part.store_rounds || !m.has(Equation::F32))
-            return both;
-        if constexpr (!std::is_same_v<Y, Seconds>) // a tree has its values only when all of it is there
-            arithmetic_s = core_term<Seconds>("arithmetic", part, last_step, ctas, m);
-        const double alone = std::min(arithmetic_s.value, bytes / stored) / *part.store_rounds;
-        return sum<Y>("last step", list_of<Y>(std::move(both),
-                                              leaf<Y>("stores behind arithmetic", s(alone),
-                                                      "{:.2f} us in one of {:.1f} rounds of each warp",
-                                                      alone * *part.store_rounds * 1e6, *part.store_rounds)));
+            return evaluated(std::move(both));
+        const double alone = std::min(arithmetic_s, bytes / stored) / *part.store_rounds;
+        T behind =
+            leaf<T>("stores behind arithmetic", s(alone), "{:.2f} us in one of {:.1f} rounds of each warp",
+                    alone * *part.store_rounds * 1e6, *part.store_rounds);
+        return evaluated(sum<T>("last step", list_of<T>(std::move(both), std::move(behind))));
     };
-    const auto ends = [&]<Yield Y>(double ctas) {
-        return max_of<Y>(
-            "start and store",
-            list_of<Y>(core_term<Y>("arithmetic", part, once, ctas, m, By::all),
-                       bandwidth_leaf<Y>("stores",
-                                         ctas * round.sms * part.drain.store_bytes * traffic.store_factor,
-                                         stored)));
+    const auto ends = [&](double ctas) {
+        const double bytes = ctas * round.sms * part.drain.store_bytes * traffic.store_factor;
+        return evaluated(
+            max_of<T>("start and store", list_of<T>(core_term<T>("arithmetic", part, once, ctas, m, By::all),
+                                                    bandwidth_leaf<T>("stores", bytes, stored))));
     };
     // While one CTA of an SM stores, another computes its last step (F28). The CTAs end one after another if
     // that is faster than all of them computing and then all storing.
-    const Seconds all_last = last.template operator()<Seconds>(round.ctas),
-                  all_ends = ends.template operator()<Seconds>(round.ctas);
     const bool single = round.ctas == 1.0;
-    const Seconds one_last = single ? all_last : last.template operator()<Seconds>(1.0),
-                  one_ends = single ? all_ends : ends.template operator()<Seconds>(1.0);
-    // Where values are asked for, they are there already.
-    const auto yield = [](const auto &formula, double ctas, Seconds value) -> T {
-        if constexpr (std::is_same_v<T, Seconds>)
-            return value;
-        else
-            return formula.template operator()<T>(ctas);
-    };
-    const double alone = one_last.value + one_ends.value;
+    T all_last = last(round.ctas), all_ends = ends(round.ctas), one_last = single ? all_last : last(1.0),
+      one_ends = single ? all_ends : ends(1.0);
+    const double last_s = value_of(all_last).value, ends_s = value_of(all_ends).value,
+                 alone = value_of(one_last).value + value_of(one_ends).value;
     const double further_share = (round.ctas - 1.0) / round.ctas;
+    List<T> all = list_of<T>(std::move(all_last), std::move(all_ends));
     T in_turn =
-        m.has(Equation::F28) && alone + further_share * std::max(all_last.value, all_ends.value) <
-                                    all_last.value + all_ends.value
-            ? schedule<T>(
-                  "last steps and stores in turn", further_share,
-                  max_of<T>("busy",
-                            list_of<T>(yield(last, round.ctas, all_last), yield(ends, round.ctas, all_ends))),
-                  sum<T>("one CTA", list_of<T>(yield(last, 1.0, one_last), yield(ends, 1.0, one_ends))))
-            : sum<T>("last steps and stores",
-                     list_of<T>(yield(last, round.ctas, all_last), yield(ends, round.ctas, all_ends)));
+        m.has(Equation::F28) && alone + further_share * std::max(last_s, ends_s) < last_s + ends_s
+            ? schedule<T>("last steps and stores in turn", further_share, max_of<T>("busy", std::move(all)),
+                          sum<T>("one CTA", list_of<T>(std::move(one_last), std::move(one_ends))))
+            : sum<T>("last steps and stores", std::move(all));
     if (!as_they_come(part, m))
         return in_turn;
     // While some warps wait, others keep the memory busy.
@@ -314,6 +291,11 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
             return leaf<T>("reads in the cluster", s(ctas * bytes / m.cluster_bw / m.clock),
                            "{:.0f} B / {:.1f} B/clk / {:.0f} MHz", ctas * bytes, m.cluster_bw, m.clock / 1e6);
         };
+        T one_cta = sum<T>(
+            "one CTA",
+            list_of<T>(leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
+                               "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency, m.clock / 1e6),
+                       reads(1.0)));
         drained.push_back(leaf<T>("cluster meets", s(2.0 * m.cluster_barrier_s), "two barriers of {:.0f} ns",
                                   m.cluster_barrier_s * 1e9));
         // The probe's barriers follow stores to shared memory only.
@@ -321,12 +303,7 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
                                   "{:.0f} ns more until the last barrier's stores are",
                                   m.l2_latency_s * 1e9));
         drained.push_back(
-            queue<T>("sums of the cluster", round.ctas, reads(round.ctas),
-                     sum<T>("one CTA",
-                            list_of<T>(leaf<T>("waits in the cluster", s(waits * m.cluster_latency / m.clock),
-                                               "{:.0f} * {:.0f} clk / {:.0f} MHz", waits, m.cluster_latency,
-                                               m.clock / 1e6),
-                                       reads(1.0)))));
+            queue<T>("sums of the cluster", round.ctas, list_of<T>(reads(round.ctas), std::move(one_cta))));
     }
     return sum<T>("drain", std::move(drained));
 }
@@ -363,9 +340,10 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     // A CTA of a single step loads, then computes, then stores. Others use cores and memory while it does
     // not: two resources of the queue (F33).
     if (part.steps == 1 && part.step.store_bytes == 0.0 && m.has(Equation::F33))
-        return alike<T>("further wave", round.ctas, std::move(cores), std::move(memory), std::move(alone));
-    return alike<T>("further wave", round.ctas,
-                    max_of<T>("busy", list_of<T>(std::move(cores), std::move(memory))), std::move(alone));
+        return alike<T>("further wave", round.ctas,
+                        list_of<T>(std::move(cores), std::move(memory), std::move(alone)));
+    T busy = max_of<T>("busy", list_of<T>(std::move(cores), std::move(memory)));
+    return alike<T>("further wave", round.ctas, list_of<T>(std::move(busy), std::move(alone)));
 }
 
 /// F25: CTAs without work, behind those that the SMs hold at first. All warps of such a CTA find out that
@@ -375,16 +353,16 @@ template <Yield T> T idle_term(const Partition &part, double sms, double rounds,
     asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
     const double ctas = static_cast<double>(part.ctas_per_sm),
                  warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
-    List<T> one_cta = list_of<T>(
-        queue<T>("asks for work", warps, busy_term<T>(part, asks, 1.0, m), chain_leaf<T>(part, asks, m)));
+    List<T> one_cta = list_of<T>(queue<T>(
+        "asks for work", warps, list_of<T>(busy_term<T>(part, asks, 1.0, m), chain_leaf<T>(part, asks, m))));
     if (m.has(Equation::F25))
         one_cta.push_back(turnover_leaf<T>(m));
     T alone = sum<T>("one CTA", std::move(one_cta));
-    T round = max_of<T>(
-        "round without work",
-        list_of<T>(queue<T>("CTAs of an SM", ctas, busy_term<T>(part, asks, ctas, m), std::move(alone)),
-                   leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns", ctas * sms,
-                           m.cta_s * 1e9)));
+    T round = max_of<T>("round without work",
+                        list_of<T>(queue<T>("CTAs of an SM", ctas,
+                                            list_of<T>(busy_term<T>(part, asks, ctas, m), std::move(alone))),
+                                   leaf<T>("CTA starts", s(ctas * sms * m.cta_s), "{:.0f} CTAs * {:.2f} ns",
+                                           ctas * sms, m.cta_s * 1e9)));
     return schedule<T>("CTAs without work", rounds, std::move(round),
                        leaf<T>("tail", s(0.0), "no partial round"));
 }

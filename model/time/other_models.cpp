@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace convcast {
 namespace {
@@ -61,24 +60,23 @@ std::optional<Seconds> mwp_cwp_time(const Plan &plan, const GpuProfile &p) {
     if (!p.sm_clock || !p.dram_latency || !p.dram_read_bandwidth || !p.launch_floor)
         return std::nullopt;
     double total = 0.0;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches)
-            total += p.launch_floor->value.value + launch_cycles(part, p) / p.sm_clock->value.value;
+    each_launch(plan, [&](const Partition &part) {
+        total += p.launch_floor->value.value + launch_cycles(part, p) / p.sm_clock->value.value;
+    });
     return Seconds(total);
 }
 
 Seconds wave_roofline_time(const Plan &plan, const Machine &m) {
     double total = 0.0;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches) {
-            const double steps = static_cast<double>(part.steps);
-            const double chip = static_cast<double>(part.ctas_per_sm) * m.sm_count;
-            const double fmas = steps * part.step.fmas + part.drain.fmas;
-            const double bytes = steps * (part.step.load_bytes + part.step.store_bytes) +
-                                 part.drain.load_bytes + part.drain.store_bytes;
-            const double compute = static_cast<double>(part.ctas_per_sm) * fmas / m.ffma_rate / m.clock;
-            total += m.launch_s + static_cast<double>(part.waves) * std::max(compute, chip * bytes / m.l2_bw);
-        }
+    each_launch(plan, [&](const Partition &part) {
+        const double steps = static_cast<double>(part.steps);
+        const double chip = static_cast<double>(part.ctas_per_sm) * m.sm_count;
+        const double fmas = steps * part.step.fmas + part.drain.fmas;
+        const double bytes = steps * (part.step.load_bytes + part.step.store_bytes) + part.drain.load_bytes +
+                             part.drain.store_bytes;
+        const double compute = static_cast<double>(part.ctas_per_sm) * fmas / m.ffma_rate / m.clock;
+        total += m.launch_s + static_cast<double>(part.waves) * std::max(compute, chip * bytes / m.l2_bw);
+    });
     return Seconds(total);
 }
 

@@ -158,27 +158,26 @@ std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, con
     Simulation out;
     double now = times->launch_s.value;
     std::size_t launch = 0;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches) {
-            const CtaStay &stay = times->stays[launch];
-            if (launch > 0 && !part.early.value_or(false))
-                now += times->gap_s.value;
-            now += stay.before_s.value;
-            const std::int64_t places = part.ctas_per_sm * stay.sms;
-            // Whole waves in the steady state take as long as one of them, each time.
-            constexpr std::int64_t waves_simulated = 8;
-            std::int64_t skipped = 0;
-            if (!keep_spans && part.idle_ctas == 0 && part.ctas > waves_simulated * places)
-                skipped = (part.ctas - waves_simulated * places) / places;
-            SimulatedLaunch simulation(part, stay, stay.sms, now);
-            now = simulation.run(part.ctas - skipped * places, [&](CtaSpan span) {
-                span.launch = static_cast<std::int64_t>(launch);
-                if (keep_spans)
-                    out.spans.push_back(span);
-            });
-            now += static_cast<double>(skipped) * stay.later.back().value;
-            ++launch;
-        }
+    each_launch(plan, [&](const Partition &part) {
+        const CtaStay &stay = times->stays[launch];
+        if (launch > 0 && !part.early.value_or(false))
+            now += times->gap_s.value;
+        now += stay.before_s.value;
+        const std::int64_t places = part.ctas_per_sm * stay.sms;
+        // Whole waves in the steady state take as long as one of them, each time.
+        constexpr std::int64_t waves_simulated = 8;
+        std::int64_t skipped = 0;
+        if (!keep_spans && part.idle_ctas == 0 && part.ctas > waves_simulated * places)
+            skipped = (part.ctas - waves_simulated * places) / places;
+        SimulatedLaunch simulation(part, stay, stay.sms, now);
+        now = simulation.run(part.ctas - skipped * places, [&](CtaSpan span) {
+            span.launch = static_cast<std::int64_t>(launch);
+            if (keep_spans)
+                out.spans.push_back(span);
+        });
+        now += static_cast<double>(skipped) * stay.later.back().value;
+        ++launch;
+    });
     out.time_s = Seconds(now);
     return out;
 }

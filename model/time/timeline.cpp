@@ -22,15 +22,6 @@ std::int64_t nanoseconds(Seconds time) {
     return std::llround(time.value / nano);
 }
 
-/// The launches of a call in its order.
-std::vector<const Partition *> parts_of(const Plan &plan) {
-    std::vector<const Partition *> parts;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches)
-            parts.push_back(&part);
-    return parts;
-}
-
 /// The value nearest to the place p * (n - 1), counted from 0: not the nearest rank of
 /// model/base/statistics.hpp, which may be a neighbour.
 double value_nearest_to(const std::vector<double> &sorted, double p) {
@@ -41,8 +32,9 @@ double value_nearest_to(const std::vector<double> &sorted, double p) {
 
 std::vector<CallLaunch> launches_of(const Plan &plan) {
     std::vector<CallLaunch> launches;
-    for (const Partition *part : parts_of(plan))
-        launches.push_back({part->kernel, part->grid[0] * part->grid[1] * part->grid[2]});
+    each_launch(plan, [&](const Partition &part) {
+        launches.push_back({part.kernel, part.grid[0] * part.grid[1] * part.grid[2]});
+    });
     return launches;
 }
 

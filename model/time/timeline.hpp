@@ -2,9 +2,8 @@
 // type.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/base/units.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +28,7 @@ struct CtaSpan {
 struct LaunchTimeline {
     std::string kernel;
     std::vector<std::int64_t> sm, start_ns, end_ns;
-    BOOST_DESCRIBE_CLASS(LaunchTimeline, (), (kernel, sm, start_ns, end_ns), (), ())
+    CONVCAST_MEMBERS(LaunchTimeline, kernel, sm, start_ns, end_ns)
 };
 
 struct Timeline {
@@ -37,7 +36,7 @@ struct Timeline {
     std::optional<Seconds> call_s; ///< of a measured one: this very call by the stop-watch, stamps included
     std::optional<std::int64_t> step_ns; ///< of a measured one: what its timer advances by at once
     std::vector<LaunchTimeline> launches;
-    BOOST_DESCRIBE_CLASS(Timeline, (), (by, call_s, step_ns, launches), (), ())
+    CONVCAST_MEMBERS(Timeline, by, call_s, step_ns, launches)
 };
 
 /// Rounds to nanoseconds and moves time 0 to the earliest start. Every CTA of the launches of `kernels` must
@@ -68,10 +67,8 @@ struct TimelineSummary {
     Seconds makespan_s;                       ///< from there to the end of the last
     Seconds mean_cta_s, cta_p05_s, cta_p95_s; ///< how long a CTA stays
     double tail_share = 0.0; ///< of the makespan: what an SM waits on average behind its own last CTA
-    BOOST_DESCRIBE_CLASS(TimelineSummary, (),
-                         (ctas, sms, most_at_once, start_s, makespan_s, mean_cta_s, cta_p05_s, cta_p95_s,
-                          tail_share),
-                         (), ())
+    CONVCAST_MEMBERS(TimelineSummary, ctas, sms, most_at_once, start_s, makespan_s, mean_cta_s, cta_p05_s,
+                     cta_p95_s, tail_share)
 };
 /// Of the spans given, a launch's or a whole call's; of none, zeros.
 TimelineSummary summary_of(std::span<const CtaSpan> spans);

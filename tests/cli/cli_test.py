@@ -951,8 +951,7 @@ class Lists(Cli):
         self.assertEqual(self.ok("choose", "--shapes", "lines.txt.gz").out, answers[0])
 
     def test_the_total_counts_every_call(self):
-        self.write("l.txt", self.LINES)
-        run = self.ok("choose", "--shapes", "l.txt", "--top", "1", "--json").json()
+        run = self.ok("choose", "--shapes", self.write("l.txt", self.LINES), "--top", "1", "--json").json()
         self.assertEqual([(c["name"], c.get("count")) for c in run["cases"]], [("conv2", 3), ("first", None)])
         times = [c["prediction"]["time_s"] for c in run["cases"]]
         total = re.search(r"total: ([\d.]+) us", self.ok("choose", "--shapes", "l.txt").out).group(1)
@@ -967,8 +966,7 @@ class Lists(Cli):
                          [(SINGLE, None, 2), (MULTI + "_pad1x1", "conv2 and 1 more", 5)])
 
     def test_batch(self):
-        self.write("l.txt", self.LINES)
-        out = self.ok("choose", "--shapes", "l.txt", "--batch", "8", "--json", "--top", "1").json()
+        out = self.ok("choose", "--shapes", self.write("l.txt", self.LINES), "--batch", "8", "--json", "--top", "1").json()
         self.assertEqual([c["shape"][:2] for c in out["cases"]], ["n8", "n8"])
         self.refused(2, ["choose", "--shape", MULTI, "--batch", "8"], "--batch is of a network or a list")
 
@@ -996,8 +994,7 @@ class Lists(Cli):
         self.refused(3, ["predict", "--shapes", "large.txt"], "large.txt:100001.*at most 100000 different shapes")
 
     def test_onnx(self):
-        self.write("net.onnx", onnx_file.small_network())
-        got = self.cli("choose", "--shapes", "net.onnx", "--top", "1", "--json", "--batch", "2")
+        got = self.cli("choose", "--shapes", self.write("net.onnx", onnx_file.small_network()), "--top", "1", "--json", "--batch", "2")
         if "convcast-onnx" in got.err:  # a build without the library
             self.assertEqual(got.code, 3)
             return self.assert_sentence(got.err, "libonnx-dev")
@@ -1173,8 +1170,7 @@ class Lists(Cli):
             self.assertEqual(done.returncode, code, log)
 
     def test_a_study_is_shapes(self):
-        self.write("mine.json", {"shapes": [MULTI]})
-        run = self.ok("predict", "--study", "mine.json", "--strategy", "winograd", "--json").json()
+        run = self.ok("predict", "--study", self.write("mine.json", {"shapes": [MULTI]}), "--strategy", "winograd", "--json").json()
         self.assertEqual(run["cases"][0]["study"], "mine")
 
 
@@ -1286,8 +1282,7 @@ class CompareRuns(Cli):
         self.assertEqual(self.cli("compare", "before.json", "before.json", "--fail-over", "0.1%").code, 0)
         run = json.loads((self.folder / "after.json").read_text())
         run["cases"][5].update(status="wrong_result", reason="off by one")
-        self.write("wrong.json", run)
-        result = self.answered(1, "compare", "before.json", "wrong.json", "--fail-over", "90%")
+        result = self.answered(1, "compare", "before.json", self.write("wrong.json", run), "--fail-over", "90%")
         self.assertRegex(result.out, r"broken: wrong_result:\s+off\s+by\s+one:\s+n\d")
 
     def test_a_document_is_the_same_as_itself(self):
@@ -1321,8 +1316,7 @@ class CompareRuns(Cli):
         best, second = json.loads((self.folder / "a.json").read_text())["cases"]
         run = json.loads((self.folder / "a.json").read_text())
         self.write("a.json", {**run, "cases": [best]})
-        self.write("b.json", {**run, "cases": [second]})
-        alone = self.answered(1, "compare", "a.json", "b.json", "--fail-over", "5%")
+        alone = self.answered(1, "compare", "a.json", self.write("b.json", {**run, "cases": [second]}), "--fail-over", "5%")
         self.assertIn("compared 0 of 2 cases", alone.out)
         self.assertIn("--by strategy compares", " ".join(alone.out.split()))
         for by in ("strategy", "shape"):
@@ -2251,12 +2245,10 @@ class Json(Cli):
         shown = next(i for i, item in enumerate(paper["items"]) if item["answer"].get("method", {}).get("shown"))
         computed["answer"]["by"] = "gains"
         paper["items"][shown]["answer"]["method"]["shown"] = ["regime_map"]
-        self.write("mine.json", paper)
-        self.refused(3, ["reproduce", "mine.json", "--json"],
+        self.refused(3, ["reproduce", self.write("mine.json", paper), "--json"],
                      rf"mine.json:\d+: /items/{shown}/answer/method/shown/0: expected a figure that reports have.*did you mean 'regime_maps'")
         paper["items"][shown]["answer"]["method"]["shown"] = ["host_copy_sizes"]  # which the toy does not have
-        self.write("mine.json", paper)
-        self.ok("reproduce", "mine.json", "--only", paper["items"][shown]["id"], "--gpu", "toy", "--json")
+        self.ok("reproduce", self.write("mine.json", paper), "--only", paper["items"][shown]["id"], "--gpu", "toy", "--json")
         self.refused(4, ["reproduce", "chang", "--only", "figure_4", "--measure", "-o", "x"], NO_GPU,
                      "Without --measure .* recordings of an H200")
 
@@ -2277,8 +2269,7 @@ class Json(Cli):
         self.assertEqual(self.ok("report", "mine.json", "--json").json()["id"], "toy")
         self.assertEqual(self.files(), before, "--json alone writes no file")
         self.refused(2, ["report", "mine.json", "--study", "chang_single"], "--study", "profile")
-        self.write("later.json", {**toy(), "schema": "convcast/profile/2"})
-        self.refused(3, ["report", "later.json"], "convcast/profile/1", "convcast/profile/2")
+        self.refused(3, ["report", self.write("later.json", {**toy(), "schema": "convcast/profile/2"})], "convcast/profile/1", "convcast/profile/2")
 
     def test_who_wins_where_is_a_figure(self):
         sweep = ["choose", "--shape", MULTI, "--sweep", "h=w=28:112:28"]
@@ -2463,8 +2454,7 @@ class Json(Cli):
         self.assertIn("network_layers", str(list((self.folder / "layers" / "figures").iterdir())))
         cut = json.loads(pathlib.Path(recorded).read_text())
         cut["cases"][0]["measured"]["time_s"] = "fast"
-        self.write("cut.json", cut)
-        self.refused(3, ["report", "cut.json"], r"cut.json:\d+: /cases/0/measured/time_s")
+        self.refused(3, ["report", self.write("cut.json", cut)], r"cut.json:\d+: /cases/0/measured/time_s")
         for arguments, *message in [
             (["predict", "--ladder", "--shape", SINGLE], "--ladder is of a network"),
             (["predict", "--network", "vgg16", "--ladder"], "the network 'vgg16' has no ladder"),
@@ -2550,11 +2540,9 @@ class Json(Cli):
     def test_bad_networks_are_refused(self):
         network = shipped("data/networks/fashion_mnist.json")
         network["operators"][4]["output"] = [64, 9, 9]
-        self.write("mine.json", network)
-        self.refused(3, ["predict", "--network", "mine.json"], r"mine.json:\d+: /operators/4/output", "do not chain",
+        self.refused(3, ["predict", "--network", self.write("mine.json", network)], r"mine.json:\d+: /operators/4/output", "do not chain",
                      r"expected \"output\": \[64, 8, 8\]", problems=2)
-        self.write("cut.json", json.dumps(network)[:200])
-        self.refused(3, ["predict", "--network", "cut.json"], "cut.json")
+        self.refused(3, ["predict", "--network", self.write("cut.json", json.dumps(network)[:200])], "cut.json")
         self.all_refused(2, [
             (["predict", "--network", "fashion"], "unknown network", "Known: alexnet, fashion_mnist"),
             (["predict", "--network", "vgg16", "--shape", SINGLE], "--network and --shape"),
@@ -2584,8 +2572,7 @@ class Json(Cli):
         self.write("mine.schedule", text.replace("launch pool1   ", "launch pool1 stream=1 #"))
         self.assertIn("by the schedule that was given: 1.", self.ok("predict", "--network", "fashion_mnist", "--schedule", "mine.schedule").out)
         slow = re.sub(r"(launch conv2)\S+ .*", r"\1 strategy=naive_global\nlaunch bias2+relu2", text)
-        self.write("slow.schedule", slow)
-        document = self.ok("predict", "--network", "fashion_mnist", "--schedule", "slow.schedule", "--json").json()["cases"][0]
+        document = self.ok("predict", "--network", "fashion_mnist", "--schedule", self.write("slow.schedule", slow), "--json").json()["cases"][0]
         self.assertEqual([launch["operators"] for launch in document["launches"][2:4]], [["conv2"], ["bias2", "relu2"]])
         self.assertTrue(document["launches"][2]["candidates"][0]["strategy"].startswith("naive_global"))
         self.assertGreater(document["forecast"]["time_s"], document["chosen_s"])
@@ -2642,8 +2629,7 @@ class Json(Cli):
         earlier = json.loads(pathlib.Path(recorded).read_text())
         for launch in earlier["cases"][0]["launches"]:
             del launch["measured"]["begins_s"], launch["measured"]["ends_s"]
-        self.write("earlier.json", json.dumps(earlier))
-        self.ok("report", "earlier.json", "-o", "earlier")
+        self.ok("report", self.write("earlier.json", json.dumps(earlier)), "-o", "earlier")
         self.assertIn("does not have when it began", (self.folder / "earlier" / "page.html").read_text())
         table = (self.folder / "page" / "figures" / "network_timeline.csv").read_text()
         rows = list(csv.DictReader(io.StringIO(table)))
@@ -2698,8 +2684,7 @@ class Json(Cli):
         self.refused(4, ["run", "--network", "alexnet", "--batch", "2"], NO_GPU)
         lossy = shipped("data/networks/mnist.json")
         lossy["id"], lossy["operators"][-1]["name"] = "lossy", "error"
-        self.write("loss.json", lossy)
-        self.refused(4, ["run", "--network", "loss.json"], NO_GPU)  # without its loss, which is of training
+        self.refused(4, ["run", "--network", self.write("loss.json", lossy)], NO_GPU)  # without its loss, which is of training
         self.all_refused(2, [
             (["run", "--network", "vgg16", "--data", "."], "'vgg16' has no ladder"),
             (["run", "--network", "vgg16", "--batch", "1000000"], "--batch"),
@@ -3050,14 +3035,12 @@ class Usage(Cli):
     def test_choose_says_why_it_has_no_times(self):
         lacking = shipped("profiles/gtx1080ti.json")
         del lacking["launch_floor"]
-        self.write("lacking.json", lacking)
-        self.refused(3, ["choose", "--gpu", "lacking.json", "--shape", SINGLE], "gtx1080ti lacks launch_floor",
+        self.refused(3, ["choose", "--gpu", self.write("lacking.json", lacking), "--shape", SINGLE], "gtx1080ti lacks launch_floor",
                      "does not run on compute capability 6.1", "--assume launch_floor=5e-6")
         self.refused(3, ["run", "--gpu", "lacking.json", "--shape", SINGLE, "--choose", "3"], "launch_floor", "--assume launch_floor")
         newer = shipped("profiles/h200.json")
         del newer["launch_floor"]
-        self.write("newer.json", newer)
-        self.refused(3, ["choose", "--gpu", "newer.json", "--shape", SINGLE], "launch_floor", "`convcast measure` finds it")
+        self.refused(3, ["choose", "--gpu", self.write("newer.json", newer), "--shape", SINGLE], "launch_floor", "`convcast measure` finds it")
 
     def test_a_missing_number_is_assumed_by_every_verb_that_forecasts(self):
         words = ["--gpu", "gtx1080ti", "--assume", "launch_floor=5e-6", "--shape", SINGLE]
@@ -3165,8 +3148,7 @@ class GivenKnowledge(Cli):
         self.assertIn("forecasts without counters, as asked", page)
         again = self.ok("predict", measured, *given).json()
         self.assertEqual(again["conditions"]["facts"], "none: without counters")
-        self.write("again.json", again)
-        report = self.ok("report", "again.json", *given, "--json").json()
+        report = self.ok("report", self.write("again.json", again), *given, "--json").json()
         self.assertEqual({t["model"] for t in report["accuracy"]["times"]} & {"probes and counters", "probes alone"}, {"probes alone"})
         self.assertEqual({r["model"] for r in report["accuracy"].get("rankings", [])} & {"probes and counters"}, set())
         counted = self.ok("report", "again.json", "--calibration", "none", "--json").json()
@@ -3175,8 +3157,7 @@ class GivenKnowledge(Cli):
         self.write("forecast.json", forecast)
         for case in forecast["cases"]:
             del case["measurements"]
-        self.write("unmeasured.json", forecast)
-        self.refused(2, ["report", "unmeasured.json", *given], "no measured case", "predict unmeasured.json")
+        self.refused(2, ["report", self.write("unmeasured.json", forecast), *given], "no measured case", "predict unmeasured.json")
         self.refused(2, ["report", "h200", "--facts", "none"], "--facts is for a run's cases")
 
     def test_another_gpu_borrows_what_it_is_told_to(self):
@@ -3211,8 +3192,7 @@ class GivenKnowledge(Cli):
         facts, calibration = json.loads(self.FACTS.read_text()), json.loads(self.CALIBRATION.read_text())
 
         def refused(option, document, *needles):
-            self.write("bad.json", document)
-            self.refused(3, ["predict", *self.WORDS, option, "bad.json"], r"bad\.json", *needles)
+            self.refused(3, ["predict", *self.WORDS, option, self.write("bad.json", document)], r"bad\.json", *needles)
 
         refused("--facts", calibration, "convcast/facts/3", "right kind of file")
         refused("--calibration", facts, "convcast/calibration/4", "right kind of file")
@@ -3325,8 +3305,7 @@ class Files(Cli):
     def test_extra_fields_are_for_users(self):
         profile = toy()
         profile["x_note"] = {"mine": [1]}
-        self.write("mine.json", profile)
-        self.ok("predict", "--gpu", "mine.json", "--shape", SINGLE)
+        self.ok("predict", "--gpu", self.write("mine.json", profile), "--shape", SINGLE)
 
     def test_gzip(self):
         packed = gzip.compress((SOURCE / "profiles" / "toy.json").read_bytes(), mtime=0)
@@ -3389,8 +3368,7 @@ class Files(Cli):
         self.write("cal.json", calibration)
         self.refused(3, ["predict", "--shape", SINGLE, "--calibration", "cal.json"], r"cal.json:\d+: /profile/numbers/sm_clock: expected a number")
         calibration["profile"]["numbers"]["sm_clock"] = 0
-        self.write("cal.json", calibration)
-        out = self.ok("predict", "--shape", SINGLE, "--calibration", "cal.json", env={"COLUMNS": "400"}).out
+        out = self.ok("predict", "--shape", SINGLE, "--calibration", self.write("cal.json", calibration), env={"COLUMNS": "400"}).out
         self.assertRegex(out, r"sm_clock \(0 then, [0-9.e+]+ now\)")
         self.assertNotIn("inf", out)
         self.write("study.json", {"schema": "convcast/study/1", "shapes": [SINGLE, "n1"]})
@@ -3408,8 +3386,7 @@ class Files(Cli):
         sweep = {"id": "q", "swept": "pieces", "title": "t", "shapes": [SINGLE],
                  "strategies": ["map_split:pieces=1", "map_split:pieces=4"]}
         study = {"schema": "convcast/study/1", "id": "mine", "title": "t", "citation": "c", "shapes": [], "sweeps": [sweep]}
-        self.write("mine.json", study)
-        cases = self.ok("predict", "--gpu", "toy", "--study", "mine.json", "--json").json()["cases"]
+        cases = self.ok("predict", "--gpu", "toy", "--study", self.write("mine.json", study), "--json").json()["cases"]
         self.assertEqual([c["strategy"] for c in cases], [s + ",buffers=2" for s in sweep["strategies"]],
                          "these settings and no others")
         self.assertEqual({c["study"] for c in cases}, {"mine"})
@@ -3434,8 +3411,7 @@ class Files(Cli):
         self.assertEqual(four["conditions"], {"sms": "4", "facts": "none: without counters", "calibration": "none"})
         self.assertEqual((four["cases"], four["profile_hash"]), (other["cases"], other["profile_hash"]))
         self.assertNotEqual(four["cases"], self.ok("predict", "--gpu", "toy", *words).json()["cases"])
-        self.write("run.json", four)
-        again = self.ok("predict", "run.json").json()
+        again = self.ok("predict", self.write("run.json", four)).json()
         self.assertEqual((again["cases"], again["conditions"]["sms"]), (four["cases"], "4"), "by its document's number")
         self.refused(2, ["predict", "run.json", "--sms", "4"], "--sms were both given")
         self.refused(2, ["run", "--resume", "run.json", "--sms", "4", "-o", "run.json"], "--sms were both given")
@@ -3653,8 +3629,7 @@ class Files(Cli):
         curve = {"x_name": "x", "x_unit": "B", "y_name": "y", "y_unit": "clk", "x_logarithmic": False, "y_logarithmic": False,
                  "series": [{"name": "", "x": [1, 2], "y": [1, 2], "low": [1, 2], "high": [1, 2]}]}
         profile["curves"] = {"c" * 300: curve, "c" * 299 + "d": curve}
-        self.write("profile.json", profile)
-        self.ok("report", "profile.json", "-o", "page")
+        self.ok("report", self.write("profile.json", profile), "-o", "page")
         names = [p.name for p in (self.folder / "page" / "figures").glob("ccc*.csv")]
         self.assertEqual(len(names), 2)
         self.assertLess(max(map(len, names)), 150)
@@ -4118,8 +4093,7 @@ class NothingIsLost(Cli):
             self.refused(2, ["predict", "--kernel", "mine.json", "--shape", SINGLE, *gpu, "-o", source],
                          f"-o {source} would take the place of --kernel .*{source}, which is read: the kernel would be lost")
         (self.folder / "digits").mkdir()
-        self.write("digits/train-images-idx3-ubyte", "pixels")
-        self.refused(2, ["run", "--network", "mnist", "--data", "digits", "--weights", "digits/train-images-idx3-ubyte"],
+        self.refused(2, ["run", "--network", "mnist", "--data", "digits", "--weights", self.write("digits/train-images-idx3-ubyte", "pixels")],
                      "--weights .*would take the place of --data digits/train-images-idx3-ubyte")
         self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "-o", "toy")  # the name of a profile that ships is no file
         self.ok("predict", "run.json", "--gpu", "toy", "-o", "again.json")
@@ -4161,8 +4135,7 @@ class Merge(Cli):
         self.assertEqual({c["measurements"][0]["time_s"] for c in newest["cases"]}, {2e-3})
 
     def test_shapes_by_their_ids(self):
-        self.write("shapes.txt", SINGLE + "\n" + MULTI + "\n" + SINGLE + "\n")
-        ids = self.ok("list", "--ids", "--shapes", "shapes.txt").out.split()
+        ids = self.ok("list", "--ids", "--shapes", self.write("shapes.txt", SINGLE + "\n" + MULTI + "\n" + SINGLE + "\n")).out.split()
         self.assertEqual(len(ids), 2)
         for id in ids:
             self.ok("predict", "--gpu", "toy", "--shapes", "shapes.txt", "--only", id, "-o", id + ".jsonl")
@@ -4286,8 +4259,7 @@ class OwnKernels(Cli):
         self.assertRegex(self.ok("predict", "--shape", self.SHAPE, "--strategy", "winograd", "--time",
                                  self.SHAPE + " cudnn_v7 12.3us").out, r"12\.3 .*elsewhere:cudnn_v7")
         self.write("run.json", document)
-        self.write("theirs.csv", "shape,name,time_us\n" + self.SHAPE + ",theirs,9.5\n")
-        page = self.ok("report", "run.json", "--times", "theirs.csv", "-o", "page")
+        page = self.ok("report", "run.json", "--times", self.write("theirs.csv", "shape,name,time_us\n" + self.SHAPE + ",theirs,9.5\n"), "-o", "page")
         text = (self.folder / "page/page.html").read_text()
         self.assertIn("elsewhere:cudnn_v7", text)
         self.assertIn("elsewhere:theirs", text)
@@ -4469,8 +4441,7 @@ class NoGpu(Cli):
     def test_resume_needs_what_it_goes_on_with(self):
         self.refused(2, ["measure", "--resume"], "--raw FILE")
         self.refused(3, ["measure", "--resume", "--raw", "nowhere.json"], r"nowhere\.json", "No such file")
-        self.write("bad.json", "{}")
-        self.refused(3, ["measure", "--resume", "--raw", "bad.json"], r"bad\.json", "convcast/samples/1")
+        self.refused(3, ["measure", "--resume", "--raw", self.write("bad.json", "{}")], r"bad\.json", "convcast/samples/1")
         self.refused(4, ["measure", "--resume", "--raw", self.samples()], NO_GPU)
         for other in (["--raw", "x.json"], ["--only", "sm_clock"], ["--device", "1"]):
             self.refused(2, ["measure", "--from-raw", "samples.json", *other], "--from-raw", other[0])
@@ -4519,11 +4490,9 @@ class NoGpu(Cli):
         self.refused(3, ["run", "--resume", "old.json", "--gpu", "k40m", "--shape", SINGLE], r"old\.json", "'toy'", "--gpu FILE")
         run = self.measured_document()
         run["profile_hash"] = "0" * 32
-        self.write("other.json", run)
-        self.refused(2, ["run", "other.json"], "'toy'", "--gpu FILE")
+        self.refused(2, ["run", self.write("other.json", run)], "'toy'", "--gpu FILE")
         run["profile_id"] = "mine"
-        self.write("other.json", run)
-        self.refused(2, ["run", "other.json"], "'mine'", "--gpu FILE")
+        self.refused(2, ["run", self.write("other.json", run)], "'mine'", "--gpu FILE")
 
     def test_exact_work_is_of_the_kernels_that_were_measured(self):
         other = self.measured_document(measuring_code_hash="0" * 32)  # of the counts only the kernels matter
@@ -4537,20 +4506,17 @@ class NoGpu(Cli):
         self.refused(3, ["run", "old.json", "--exact-work", "--timeline"], r"old\.json", "other code")
         self.refused(2, ["run", "old.json", "--exact-work", "--no-counters"], "--exact-work and --no-counters")
         other["conditions"] = {"sms": "4"}
-        self.write("part.json", other)
-        self.refused(2, ["run", "part.json", "--exact-work"], "--exact-work", "part of the SMs")
+        self.refused(2, ["run", self.write("part.json", other), "--exact-work"], "--exact-work", "part of the SMs")
         self.write("other.json", self.measured_document(device_code_hash="0" * 32))
         self.refused(3, ["run", "other.json", "--exact-work"], r"other\.json", "other kernels")
 
     def test_exact_work_leaves_no_case_open_of_other_code(self):
         run = self.measured_document(measuring_code_hash="0" * 32)
         run["cases"][1].update(measurements=[], status="not_run", reason="interrupted")
-        self.write("old.json", run)
-        self.refused(3, ["run", "old.json", "--exact-work"], r"old\.json", "other code")
+        self.refused(3, ["run", self.write("old.json", run), "--exact-work"], r"old\.json", "other code")
 
     def test_a_document_is_forecast_again_and_keeps_what_was_measured(self):
-        self.write("old.json", self.measured_document())
-        again = self.ok("predict", "old.json", "--gpu", "toy").json()
+        again = self.ok("predict", self.write("old.json", self.measured_document()), "--gpu", "toy").json()
         old = self.measured_document()
         for case in again["cases"]:
             for measurement in case.get("measurements", []):

@@ -8,25 +8,25 @@
 The tables on sweeps are parts of what `convcast report RUN` and `convcast fit RUN --leave-one-out` print. Those on the layers of 15
 networks are computed in layers.py. Nothing is computed here.
 """
+import functools
 import math
-import pathlib
 import statistics
 import re
-import subprocess
 import sys
 
 import count_constants
 import layers
+import pages
+from pages import DOCS, README, SOURCE, output
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = SOURCE / "data" / "recorded" / "h200"
-PAGE = SOURCE / "docs" / "accuracy.md"
-README = SOURCE / "README.md"
-RESULTS = SOURCE / "docs" / "results.md"
-EVIDENCE = SOURCE / "docs" / "evidence.md"
-EQUATIONS = SOURCE / "docs" / "equations.md"
-NEW_GPU = SOURCE / "docs" / "tutorials" / "new_gpu.md"
-OTHER_GPUS = SOURCE / "docs" / "other_gpus.md"
+RECORDED = pages.RECORDED / "h200"
+PAGE = DOCS / "accuracy.md"
+RESULTS = DOCS / "results.md"
+EVIDENCE = DOCS / "evidence.md"
+EQUATIONS = DOCS / "equations.md"
+NEW_GPU = DOCS / "tutorials" / "new_gpu.md"
+OTHER_GPUS = DOCS / "other_gpus.md"
+markdown = functools.partial(pages.table, rule=" --- ")
 
 # What the pages call each time that convcast reports.
 MODELS = {
@@ -48,13 +48,6 @@ BRIEF = {
 # Whose draws of layers.py are among the rows of README.md, and what it calls their blind forecasts.
 BRIEF_COMMITS = ["353af094"]
 BRIEF_BLIND = {"h200": "ours, **blind**", "h100": "ours, no times of it fitted, **blind**"}
-
-
-def output(binary, *arguments):
-    result = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        sys.exit(f"convcast {' '.join(map(str, arguments))} failed: {result.stderr}")
-    return result.stdout
 
 
 def tables(text, *starts):
@@ -81,10 +74,6 @@ def short(percent):
     """"61.8 %" as "62 %": below 20 a decimal says something."""
     value = float(percent.split()[0])
     return f"{value:.1f} %" if value < 20 else f"{value:.0f} %"
-
-
-def markdown(head, lines):
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
 
 
 def whole_table(sweep):
@@ -160,12 +149,6 @@ def tiers_table(tiers):
                       f"{its['width_both']:.2f}" if its["assumed"] else "–", percent(its["regret"]), whole(its["first"])] for said, its in tiers])
 
 
-def with_table(text, table):
-    begin, end = "<!-- accuracy -->\n", "\n<!-- end -->"
-    at = text.index(begin) + len(begin)
-    return text[:at] + table + text[text.index(end, at):]
-
-
 def sentences(sweep, others, blind, tiers, first):
     """Sentences of other pages that quote these tables: (page, the words with {} for each number, the numbers). `first`: the tiers of the
     layers of 15 networks alone."""
@@ -207,8 +190,8 @@ def with_numbers(page, text, words, numbers):
     return text
 
 
-def pages(binary):
-    """(page, text) of each."""
+def texts_of(binary):
+    """Page -> text."""
     judged = ("error:", "work, test part", "ranking by, test part")
     sweep = tables(output(binary, "report", RECORDED / "sweep.json.gz"), *judged)
     others = tables(output(binary, "report", RECORDED / "sweep_unseen.json.gz"), *judged)
@@ -333,23 +316,16 @@ are among the settings.
 {block(others[1])}"""
     texts = {page: page.read_text(encoding="utf-8") for page in (README, RESULTS, EVIDENCE, EQUATIONS, NEW_GPU, OTHER_GPUS)}
     for page, table in ((README, brief_table(sweep, blind)), (RESULTS, whole_table(sweep))):
-        texts[page] = with_table(texts[page], table)
+        texts[page] = pages.with_block(page, texts[page], "accuracy", table)
     for page, words, numbers in sentences(sweep, others, blind, tiers, layers.tiers(binary, layers.SETS[:1])):
         texts[page] = with_numbers(page, texts[page], words, numbers)
-    return [(PAGE, accuracy), *texts.items()]
+    return {PAGE: accuracy, **texts}
 
 
 def main(arguments):
     if len(arguments) not in (1, 2) or arguments[1:] not in ([], ["--update"]):
         sys.exit(__doc__)
-    for page, text in pages(arguments[0]):
-        if arguments[1:]:
-            page.write_text(text, encoding="utf-8")
-            continue
-        for number, (ours, shipped) in enumerate(zip(text.split("\n"), page.read_text(encoding="utf-8").split("\n")), 1):
-            if ours != shipped:
-                sys.exit(f"{page.relative_to(SOURCE)}:{number}: expected\n  {ours}\ngot\n  {shipped}\n"
-                         "accuracy.py CONVCAST --update writes the tables anew; sentences of the docs quote them.")
+    pages.keep(texts_of(arguments[0]), arguments[1:])
 
 
 main(sys.argv[1:])

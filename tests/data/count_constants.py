@@ -18,14 +18,14 @@ for its limits, which a profile has itself, and zeros.
 """
 import collections
 import csv
-import json
-import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LIST = ROOT / "docs" / "constants.csv"
-TEXT = ROOT / "docs" / "constants.md"
+import pages
+from pages import SOURCE as ROOT
+
+LIST = pages.DOCS / "constants.csv"
+TEXT = pages.DOCS / "constants.md"
 SAY_IT_TOO = ["docs/results.md", "docs/model.md", "docs/report.md"]  # the sentence of the counts
 
 ARCHITECTURE = "data/architectures/sm_90.json"
@@ -102,7 +102,7 @@ def of_architecture():
     """(file, name, value) -> (unit, category) of each number of the architecture, as `listed` gives those of sources."""
     category_of = {"vendor": "given", "probe": "given", "assumed": "given", "counted": "counters", "read_off_times": "times"}
     rows = collections.defaultdict(list)
-    for name, field in json.loads((ROOT / ARCHITECTURE).read_text()).items():
+    for name, field in pages.read(ROOT / ARCHITECTURE).items():
         if isinstance(field, dict) and name != "limits":
             for value in field.get("values", [field.get("value")]):
                 if value != 0:
@@ -113,7 +113,7 @@ def of_architecture():
 def regressed():
     """Coefficients of data/facts by kind: those at the bound of the regression, 0, and those of a default count
     as none; what the variants of a kernel share counts once."""
-    facts = json.loads((ROOT / "data" / "facts" / "sm_90.json").read_text())
+    facts = pages.read(ROOT / "data" / "facts" / "sm_90.json")
     counts = collections.Counter()
     for kernel in facts["kernels"]:
         counts["instructions"] += sum(kernel[key] > 0 for key in kernel if key.startswith("per_"))
@@ -144,7 +144,7 @@ def sentence(rows):
 def table(rows):
     """The text between the marks of docs/constants.md."""
     coefficients, kernels = regressed()
-    fitted = json.loads((ROOT / "data" / "calibration" / "h200.json").read_text())["fitted"]
+    fitted = pages.read(ROOT / "data" / "calibration" / "h200.json")["fitted"]
     assert len(fitted) == 4, "the sentence says four"
     by_category = collections.defaultdict(collections.Counter)
     for part in (rows, of_architecture()):
@@ -152,25 +152,21 @@ def table(rows):
             for _, category in its:
                 by_category[category][file] += 1
     short = lambda file: file.removeprefix("model/")
-    lines = ["| numbers | count | where |", "|---|---|---|",
-             f"| fitted to times of the training part, the same for all kernels | {len(fitted)} | "
-             f"`data/calibration/h200.json`: {', '.join(f'`{name}`' for name in fitted)} |",
-             f"| regressed on counters of the training part, {kernels} kernels and variants | "
-             f"{sum(coefficients.values())} | `data/facts/sm_90.json`: "
-             + ", ".join(f"{count} {kind}" for kind, count in coefficients.items()) + " |"]
+    lines = [["fitted to times of the training part, the same for all kernels", len(fitted),
+              f"`data/calibration/h200.json`: {', '.join(f'`{name}`' for name in fitted)}"],
+             [f"regressed on counters of the training part, {kernels} kernels and variants", sum(coefficients.values()),
+              "`data/facts/sm_90.json`: " + ", ".join(f"{count} {kind}" for kind, count in coefficients.items())]]
     for category in READ_OFF:
         files = by_category[category]
-        lines.append(f"| {CATEGORIES[category]} | {sum(files.values())} | "
-                     + ", ".join(f"`{short(file)}` {count}" for file, count in sorted(files.items())) + " |")
-    lines += ["", f"So a forecast contains {sentence(rows)}. Another "
-              f"{sum(by_category['kernel'].values()) + sum(by_category['definition'].values())} in the same sources "
-              "say what a kernel is made of, or are units and mathematics."]
-    return "\n".join(lines)
+        lines.append([CATEGORIES[category], sum(files.values()), ", ".join(f"`{short(file)}` {count}" for file, count in sorted(files.items()))])
+    return pages.table(["numbers", "count", "where"], lines) + (
+        f"\n\nSo a forecast contains {sentence(rows)}. Another "
+        f"{sum(by_category['kernel'].values()) + sum(by_category['definition'].values())} in the same sources "
+        "say what a kernel is made of, or are units and mathematics.")
 
 
 def with_table(text, rows):
-    begin, end = "<!-- counted -->\n", "\n<!-- end -->"
-    return text[:text.index(begin) + len(begin)] + table(rows) + text[text.index(end):]
+    return pages.with_block(TEXT, text, "counted", table(rows))
 
 
 def write(rows, constants):

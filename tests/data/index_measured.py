@@ -4,13 +4,9 @@
 usage: index_measured.py [--update]
 Without --update it is a test: the tables must be what the recordings say.
 """
-import gzip
-import json
-import pathlib
 import sys
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
-
+from pages import RECORDED, SOURCE, read
 
 # In lower precision: a row of its own, beside the fastest baseline in FP32.
 TF32 = "cudnn:tf32"
@@ -27,7 +23,7 @@ def table(folder, profile):
     Of a case that stands in several recordings, the latest counts."""
     cases, baselines = {}, {}
     for path in sorted(folder.glob("*.json.gz")):
-        document = json.loads(gzip.decompress(path.read_bytes()))
+        document = read(path)
         conditions = document.get("conditions", {})
         if not is_run(document) or conditions.get("gpu") != profile["name"]:
             continue
@@ -48,7 +44,7 @@ def table(folder, profile):
                 cases[key] = row
     cases.update({(*shape, name): row for shape, (_, name, row) in baselines.items()})
     for path in sorted(folder.glob("networks_whole/*.json")):
-        whole = json.loads(path.read_text())
+        whole = read(path)
         conditions = whole.get("conditions", {})
         if whole.get("schema") != "convcast/network_run/3" or conditions.get("gpu") != profile["name"]:
             continue
@@ -67,11 +63,11 @@ def table(folder, profile):
 
 def main():
     wrong = []
-    for folder in sorted((SOURCE / "data" / "recorded").iterdir()):
+    for folder in sorted(RECORDED.iterdir()):
         if not folder.is_dir():
             continue
         shipped, measured_there = SOURCE / "profiles" / (folder.name + ".json"), folder / "profile.json"
-        profile = json.loads((shipped if shipped.exists() else measured_there).read_text())
+        profile = read(shipped if shipped.exists() else measured_there)
         path, text = SOURCE / "data" / "measured" / (folder.name + ".tsv"), table(folder, profile)
         if "--update" in sys.argv[1:]:
             path.parent.mkdir(exist_ok=True)

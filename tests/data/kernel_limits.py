@@ -19,16 +19,14 @@ The columns, each only where it says something:
     waits           the three states in which warps spend most of their time, by the counters of stalls
 """
 import argparse
-import gzip
-import json
-import math
 import pathlib
 import re
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-RECORDED = ROOT / "data" / "recorded" / "h200"
+import pages
+from pages import SOURCE as ROOT
+
+RECORDED = pages.RECORDED / "h200"
 SHAPE = re.compile(r"n(?P<n>\d+)c(?P<c>\d+)h(?P<h>\d+)w(?P<w>\d+)k(?P<k>\d+)r(?P<r>\d+)s(?P<s>\d+)"
                    r"(?:_str(?P<stride>\d+)x\d+)?(?:_pad(?P<pad>\d+)x\d+)?$")
 NOT_OURS = r"cudnn|cublas|im2col"
@@ -45,7 +43,7 @@ STALL = "smsp__average_warps_issue_stalled_"
 
 def profile():
     """The measured numbers of the GPU that the recordings were made on."""
-    document = json.loads((ROOT / "profiles" / "h200.json").read_text())
+    document = pages.read(ROOT / "profiles" / "h200.json")
     return {name: field["value"] for name, field in document.items() if isinstance(field, dict) and "value" in field}
 
 
@@ -85,11 +83,8 @@ class Call:
 def read(recording, program):
     """Shape -> kind -> its fastest call, of the shapes that SHAPE describes."""
     gpu, file = profile(), RECORDED / f"{recording}.json.gz"
-    rows = json.loads(subprocess.check_output([program, "report", str(file), "--json"]))["cases"]
-    shapes = {}
-    with gzip.open(file) as text:
-        cases = json.load(text)["cases"]
-    for case, row in zip(cases, rows, strict=True):
+    rows, shapes = pages.answer(program, "report", file)["cases"], {}
+    for case, row in zip(pages.read(file)["cases"], rows, strict=True):
         if case["status"] != "ok" or not SHAPE.match(case["shape"]):
             continue
         for kind, names in KINDS.items():
@@ -101,8 +96,7 @@ def read(recording, program):
 
 
 def mean(values):
-    values = list(values)
-    return math.exp(sum(math.log(max(value, 1e-9)) for value in values) / len(values))
+    return pages.geomean(max(value, 1e-9) for value in values)
 
 
 def line(title, shapes, kind="ours", columns=()):

@@ -7,13 +7,12 @@ forecasts the recordings of data/recorded/h200 anew and prints a line for each n
 forecast over measured time from a cold L2, and over several calls the geometric mean.
 """
 import argparse
-import json
 import math
-import pathlib
-import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = ROOT / "data" / "recorded" / "h200"
+import pages
+from pages import geomean, mean
+
+RECORDED = pages.RECORDED / "h200"
 RUNS = ("sweep", "sweep_unseen", "chang", "chen", "networks", "networks_b32", "boundaries")
 SMS, SCHEDULERS = 132, 4
 
@@ -52,8 +51,7 @@ class Call:
 
 
 def calls_of(program, recording):
-    text = subprocess.check_output([program, "predict", str(RECORDED / f"{recording}.json.gz"), "--json"])
-    for case in json.loads(text)["cases"]:
+    for case in pages.answer(program, "predict", RECORDED / f"{recording}.json.gz")["cases"]:
         cold = [m for m in case.get("measurements", []) if m["l2"] == "cold"]
         if case["status"] == "ok" and "strategy" in case and cold:
             yield Call(case, cold[0])
@@ -61,13 +59,12 @@ def calls_of(program, recording):
 
 def ratios(calls):
     found = sorted(call.ratio for call in calls)
-    mean = math.exp(sum(map(math.log, found)) / len(found))
-    return f"{len(found)} calls, {mean:.2f}, from {found[0]:.2f} to {found[-1]:.2f}"
+    return f"{len(found)} calls, {geomean(found):.2f}, from {found[0]:.2f} to {found[-1]:.2f}"
 
 
 def error(calls):
     found = [abs(call.ratio - 1) for call in calls]
-    return f"{len(found)} calls, error {100 * sum(found) / len(found):.1f} %"
+    return f"{len(found)} calls, error {100 * mean(found):.1f} %"
 
 
 def stamps(program):
@@ -81,7 +78,7 @@ def stamps(program):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--convcast", default=str(ROOT / "build" / "gpu" / "cli" / "convcast"))
+    parser.add_argument("--convcast", default=str(pages.SOURCE / "build" / "gpu" / "cli" / "convcast"))
     program = parser.parse_args().convcast
     runs = {run: list(calls_of(program, run)) for run in RUNS}
     everywhere = [call for calls in runs.values() for call in calls]

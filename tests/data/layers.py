@@ -16,18 +16,15 @@ accuracy.py writes what this computes into README.md and docs/accuracy.md.
 """
 import dataclasses
 import functools
-import gzip
-import json
 import math
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import typing
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = SOURCE / "data" / "recorded"
+from pages import RECORDED, SOURCE, answer, geomean, mean, output, read
+
 TENSOR_CORES = ("implicit_gemm_3xtf32",)
 NAMES = {"h200": "H200", "h100": "H100"}
 
@@ -78,10 +75,6 @@ SETS = [
 
 # Those of layers of networks.
 LAYERS = [of for of in SETS if of.said.startswith("layers ")]
-
-
-def read(path):
-    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 # Of an H100, what can be known before its layers are timed: of print alone, of the probes of that day (PROBED), and of a calibration that
@@ -137,16 +130,8 @@ def todays_forecasts(binary, of, gpu, other_profile=None, words=()):
     profile = (["--gpu", profile] if profile else []) + list(words)
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "again.json"
-        command = [binary, "predict", RECORDED / gpu / f"{of.path}.json.gz", "-o", out, *profile]
-        result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            sys.exit(f"{' '.join(map(str, command))} failed: {result.stderr}")
-        return forecasts_of(json.loads(out.read_text()))
-
-
-def mean(values):
-    values = list(values)
-    return sum(values) / len(values)
+        output(binary, "predict", RECORDED / gpu / f"{of.path}.json.gz", "-o", out, *profile)
+        return forecasts_of(read(out))
 
 
 def percentile(values, share):
@@ -181,7 +166,7 @@ def accuracy(measured, forecasts, warm):
         "mean": mean(errors),
         "median": statistics.median(errors),
         "p90": percentile(errors, 0.9),
-        "bias": math.exp(mean(map(math.log, ratios.values()))),
+        "bias": geomean(ratios.values()),
         "inside": mean(forecasts[call].low <= time <= forecasts[call].high for call, time in measured.items()),
         "width": statistics.median(forecasts[call].high / forecasts[call].low for call in measured),
         "of_forecast": statistics.median((forecasts[call].high - forecasts[call].low) / forecasts[call].time for call in measured),
@@ -247,11 +232,11 @@ def first_choices(binary):
             measured = measured_calls(read(RECORDED / gpu / f"{of.path}.json.gz"))
             profile = ["--gpu", str(RECORDED / gpu / of.profile[gpu])] if gpu in of.profile else []
             shapes = [word for shape in dict.fromkeys(shape for shape, _ in measured) for word in ("--shape", shape)]
-            result = subprocess.run([binary, "choose", *shapes, *profile, "--top", "1", "--json"], capture_output=True, text=True, check=True)
-            found = [(case["prediction"], measured[case["shape"], case["strategy"]]) for case in json.loads(result.stdout)["cases"]
+            found = [(case["prediction"], measured[case["shape"], case["strategy"]])
+                     for case in answer(binary, "choose", *shapes, *profile, "--top", "1")["cases"]
                      if (case["shape"], case.get("strategy")) in measured]
             ratios = [[forecast[key] / time for forecast, time in found] for key in ("time_s", "tied_s")]
-            yield of, gpu, len(found), [(math.exp(mean(map(math.log, its))), mean(abs(ratio - 1) for ratio in its)) for its in ratios]
+            yield of, gpu, len(found), [(geomean(its), mean(abs(ratio - 1) for ratio in its)) for its in ratios]
 
 
 def tiers(binary, sets):

@@ -14,20 +14,29 @@
 
 The recordings are of single calls; in the graph of a network there is a gap of 0.1 us before each.
 """
-import gzip
-import json
 import math
-import pathlib
-import subprocess
 import sys
 
-RECORDED = pathlib.Path(__file__).resolve().parent.parent.parent / "data" / "recorded" / "h200"
+import pages
+from pages import README, answer, geomean, mean, read, table
+
+RECORDED = pages.RECORDED / "h200"
+
+
+def us(seconds, form=",.0f"):
+    return f"{seconds * 1e6:{form}} us"
+
+
+def off(ratios):
+    """How far forecasts over measured times are from 1, in words."""
+    errors = [abs(ratio - 1.0) for ratio in ratios]
+    return f"off by {mean(errors):.1%} in the mean, {max(errors):.1%} at most"
 
 
 def fastest(path):
     """shape -> the shortest recorded time of one of our FP32 strategies."""
     times = {}
-    for case in json.loads(gzip.open(path).read())["cases"]:
+    for case in read(path)["cases"]:
         if case["status"] != "ok" or case.get("strategy", "implicit_gemm_3xtf32").startswith("implicit_gemm_3xtf32"):
             continue
         for measurement in case["measurements"]:
@@ -38,47 +47,43 @@ def fastest(path):
 
 
 def main(binary):
-    print("| network | batch | forecast | recorded | forecast / recorded |\n|---|---|---|---|---|")
+    rows = []
     for batch, name in ((1, "networks.json.gz"), (32, "networks_b32.json.gz")):
         times = fastest(RECORDED / name)
         for network in ("alexnet", "vgg16", "resnet18", "resnet50"):
-            answer = subprocess.run([binary, "predict", "--network", network, "--batch", str(batch), "--json"], check=True,
-                                    stdout=subprocess.PIPE)
-            convolutions = [launch for launch in json.loads(answer.stdout)["cases"][0]["launches"] if launch["kind"] == "convolution"]
+            [case] = answer(binary, "predict", "--network", network, "--batch", batch)["cases"]
+            convolutions = [launch for launch in case["launches"] if launch["kind"] == "convolution"]
             forecast = sum(launch["candidates"][0]["time_s"] for launch in convolutions)
             recorded = sum(times[launch["shape"]] for launch in convolutions)
-            print(f"| {network} | {batch} | {forecast * 1e6:,.0f} us | {recorded * 1e6:,.0f} us | {forecast / recorded:.3f} |")
+            rows.append([network, batch, us(forecast), us(recorded), f"{forecast / recorded:.3f}"])
+    print(table(["network", "batch", "forecast", "recorded", "forecast / recorded"], rows))
 
 
 def whole():
     folder = RECORDED / "networks_whole"
-    rows = json.loads((folder / "pytorch.json").read_text())["times_s"]
+    rows, torch = [], read(folder / "pytorch.json")["times_s"]
 
     def fastest_torch(network, batch, tf32):
-        row = next(row for row in rows if (row["network"], row["batch"]) == (network, batch))
+        row = next(row for row in torch if (row["network"], row["batch"]) == (network, batch))
         return min(time for setting, time in row.items()
                    if setting not in ("network", "batch") and setting.startswith("tf32") == tf32)
 
-    print("| network | batch | measured | spread | forecast | forecast / measured | PyTorch FP32 | times as fast | "
-          "PyTorch TF32 | times as fast | L2 error |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for batch in (1, 32):
         for network in ("alexnet", "vgg16", "resnet18", "resnet50"):
-            run = json.loads((folder / f"{network}_b{batch}.json").read_text())["cases"][0]
+            run = read(folder / f"{network}_b{batch}.json")["cases"][0]
             time, forecast = run["measured"]["time_s"], run["forecast"]["time_s"]
             fp32, tf32 = (fastest_torch(network, batch, kind) for kind in (False, True))
-            print(f"| {network} | {batch} | {time * 1e6:,.0f} us | {run['measured']['low_s'] * 1e6:,.0f} to "
-                  f"{run['measured']['high_s'] * 1e6:,.0f} us | {forecast * 1e6:,.0f} us | "
-                  f"{forecast / time:.3f} | {fp32 * 1e6:,.0f} us | "
-                  f"{fp32 / time:.2f} | {tf32 * 1e6:,.0f} us | {tf32 / time:.2f} | "
-                  f"{run['output_error']:.0e} |")
+            rows.append([network, batch, us(time), f"{run['measured']['low_s'] * 1e6:,.0f} to {us(run['measured']['high_s'])}", us(forecast),
+                         f"{forecast / time:.3f}", us(fp32), f"{fp32 / time:.2f}", us(tf32), f"{tf32 / time:.2f}", f"{run['output_error']:.0e}"])
+    print(table(["network", "batch", "measured", "spread", "forecast", "forecast / measured", "PyTorch FP32", "times as fast", "PyTorch TF32",
+                 "times as fast", "L2 error"], rows))
 
 
 def of_torchvision():
     """By network and batch: our row, PyTorch's shortest FP32 time; by network how far onnxruntime is."""
     folder = RECORDED / "networks_onnx"
     # Of a network that ran in several sittings the first counts, and the fastest of PyTorch's times.
-    sittings = [json.loads((folder / name).read_text()) for name in ("in_place.json", "again_beside_pytorch.json", "networks.json", "beside_pytorch.json", "compiled_beside_pytorch.json")]
+    sittings = [read(folder / name) for name in ("in_place.json", "again_beside_pytorch.json", "networks.json", "beside_pytorch.json", "compiled_beside_pytorch.json")]
     rows, fp32, right = {}, {}, {}
     for row in (row for sitting in sittings for row in sitting["runs"]):
         key = row["network"], row["batch"]
@@ -96,46 +101,40 @@ def check_readme():
     ratios = {batch: sorted(time / rows[key]["measured_s"] for key, time in fp32.items() if key[1] == batch) for batch in (1, 32)}
     said = ", ".join(f"{its[0]:.1f} to {its[-1]:.1f} times {'as fast ' if batch == 1 else ''}at batch {batch}" for batch, its in ratios.items()).replace(", ", " and ")
     said = f"the {len(ratios[1])} of torchvision that were timed in PyTorch 2.11 run {said}"
-    readme = (RECORDED.parents[2] / "README.md").read_text()
-    if said not in " ".join(readme.split()):
+    if said not in " ".join(README.read_text().split()):
         sys.exit(f"README.md: expected \"{said}\"")
 
 
 def onnx():
     rows, fp32, right = of_torchvision()
-    print("| network | batch 1, measured | forecast | forecast / measured | batch 32, measured | forecast | forecast / measured | "
-          "from onnxruntime | PyTorch FP32, batch 1; 32 | times as fast |\n|" + "---|" * 10)
-
-    def times(row):
-        return (f"{row['measured_s'] * 1e6:,.0f} us | {row['forecast_s'] * 1e6:,.0f} us | "
-                f"{row['forecast_s'] / row['measured_s']:.3f}")
-
+    times = lambda row: [us(row["measured_s"]), us(row["forecast_s"]), f"{row['forecast_s'] / row['measured_s']:.3f}"]
+    lines = []
     for network in sorted({network for network, _ in rows}):
-        one, many = rows[network, 1], rows[network, 32]
-        torch = "| | |"
+        both, torch = [rows[network, batch] for batch in (1, 32)], ["", ""]
         if (network, 1) in fp32:
-            ratios = [fp32[network, row["batch"]] / row["measured_s"] for row in (one, many)]
-            torch = (f"| {fp32[network, 1] * 1e6:,.0f}; {fp32[network, 32] * 1e6:,.0f} us | {ratios[0]:.2f}; {ratios[1]:.2f} |")
-        print(f"| {network} | {times(one)} | {times(many)} | {right[network]:.0e} {torch}")
+            torch = [f"{fp32[network, 1] * 1e6:,.0f}; {us(fp32[network, 32])}",
+                     "; ".join(f"{fp32[network, row['batch']] / row['measured_s']:.2f}" for row in both)]
+        lines.append([network, *times(both[0]), *times(both[1]), f"{right[network]:.0e}", *torch])
+    print(table(["network", "batch 1, measured", "forecast", "forecast / measured", "batch 32, measured", "forecast", "forecast / measured",
+                 "from onnxruntime", "PyTorch FP32, batch 1; 32", "times as fast"], lines))
     for batch in (1, 32):
-        errors = [abs(row["forecast_s"] / row["measured_s"] - 1.0) for (_, its), row in rows.items() if its == batch]
+        forecasts = [row["forecast_s"] / row["measured_s"] for (_, its), row in rows.items() if its == batch]
         ratios = [time / rows[key]["measured_s"] for key, time in fp32.items() if key[1] == batch]
-        print(f"\nbatch {batch}: {len(errors)} networks, forecast off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at "
-              f"most; PyTorch's FP32 takes {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f} times as long in the geometric "
-              f"mean of {len(ratios)}, {min(ratios):.2f} at least")
+        print(f"\nbatch {batch}: {len(forecasts)} networks, forecast {off(forecasts)}; PyTorch's FP32 takes {geomean(ratios):.2f} times as long in "
+              f"the geometric mean of {len(ratios)}, {min(ratios):.2f} at least")
 
 
 def h100():
     """Runs on an H100 whose profile was measured beside them, and nothing else of which the forecast knows."""
-    print("\n| H100 | batch | measured | forecast | forecast / measured |\n|---|---|---|---|---|")
-    errors = []
-    for path in sorted((RECORDED.parent / "h100" / "networks_onnx").glob("*.json.gz")):
-        run = json.loads(gzip.open(path).read())
+    rows, ratios = [], []
+    for path in sorted((pages.RECORDED / "h100" / "networks_onnx").glob("*.json.gz")):
+        run = read(path)
         [its] = run["cases"]
         time, forecast = its["measured"]["time_s"], its["forecast"]["time_s"]
-        errors.append(abs(forecast / time - 1.0))
-        print(f"| {run['network']} | {its['batch']} | {time * 1e6:,.0f} us | {forecast * 1e6:,.0f} us | {forecast / time:.3f} |")
-    print(f"\nH100: {len(errors)} calls, forecast off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at most")
+        ratios.append(forecast / time)
+        rows.append([run["network"], its["batch"], us(time), us(forecast), f"{ratios[-1]:.3f}"])
+    print("\n" + table(["H100", "batch", "measured", "forecast", "forecast / measured"], rows))
+    print(f"\nH100: {len(ratios)} calls, forecast {off(ratios)}")
 
 
 # Folders of networks drawn by the hash of a commit behind the last change to its model.
@@ -148,21 +147,18 @@ LAST_DRAWN = {folder.parent.name: folder for folder in DRAWN}  # of each GPU
 def drawn():
     """Those networks as that commit forecast them."""
     for folder in DRAWN:
-        gpu, document = folder.parent.name, json.loads((folder / "networks.json").read_text())
+        gpu, document = folder.parent.name.upper(), read(folder / "networks.json")
         rows = {(row["network"], row["batch"]): row for row in document["runs"] if "measured_s" in row}
-        ran = sorted({name for name, _ in rows})
-        print(f"| {gpu.upper()}, seed {document['seed']} | batch 1, measured | forecast / measured | batch 32, measured | forecast / measured | "
-              "from onnxruntime |\n|" + "---|" * 6)
+        ran, lines = sorted({name for name, _ in rows}), []
         for name in ran:
-            cells = [f"{row['measured_s'] * 1e6:,.0f} us | {row['forecast_s'] / row['measured_s']:.3f}" if row else "not run | "
-                     for row in (rows.get((name, 1)), rows.get((name, 32)))]
-            furthest = max(rows[name, batch].get("onnxruntime", 0.0) for batch in (1, 32) if (name, batch) in rows)
-            print(f"| {name.removeprefix('timm/')} | {cells[0]} | {cells[1]} | {furthest:.0e} |")
+            its = [rows.get((name, batch)) for batch in (1, 32)]
+            cells = [cell for row in its for cell in ((us(row["measured_s"]), f"{row['forecast_s'] / row['measured_s']:.3f}") if row else ("not run", ""))]
+            lines.append([name.removeprefix("timm/"), *cells, f"{max(row.get('onnxruntime', 0.0) for row in its if row):.0e}"])
+        print(table([f"{gpu}, seed {document['seed']}", "batch 1, measured", "forecast / measured", "batch 32, measured", "forecast / measured",
+                     "from onnxruntime"], lines))
         for batch in (1, 32):
-            errors = [abs(rows[name, batch]["forecast_s"] / rows[name, batch]["measured_s"] - 1.0) for name in ran if (name, batch) in rows]
-            if errors:
-                print(f"\n{gpu.upper()}, batch {batch}: {len(errors)} networks, forecast off by {sum(errors) / len(errors):.1%} in the mean, "
-                      f"{max(errors):.1%} at most")
+            if ratios := [row["forecast_s"] / row["measured_s"] for (_, its), row in rows.items() if its == batch]:
+                print(f"\n{gpu}, batch {batch}: {len(ratios)} networks, forecast {off(ratios)}")
         print("refused: " + (", ".join(sorted({row["network"] for row in document["runs"]} - set(ran))) or "none") + "\n")
 
 
@@ -171,23 +167,20 @@ def drawn_again(binary):
     for folder in DRAWN:
         gpu, ratios = f"{folder.parent.name.upper()}, {folder.name}", {}
         for path in sorted(path for path in folder.glob("*_b*.json.gz") if not path.name.endswith(".network.json.gz")):
-            case = json.loads(gzip.open(path).read())["cases"][0]
+            case = read(path)["cases"][0]
             network = folder / (path.name.rsplit("_b", 1)[0] + ".network.json.gz")
             profile = [] if folder == RECORDED / "networks_drawn" else ["--gpu", str(folder / "profile.json")]
-            answer = subprocess.run([binary, "predict", "--network", str(network), "--batch", str(case["batch"]), "--json", *profile], check=True,
-                                    stdout=subprocess.PIPE)
-            forecast = next(item for item in json.loads(answer.stdout)["cases"] if "forecast" in item)
+            its = answer(binary, "predict", "--network", network, "--batch", case["batch"], *profile)["cases"]
+            forecast = next(item for item in its if "forecast" in item)
             ratios.setdefault(case["batch"], []).append(forecast["forecast"]["time_s"] / case["measured"]["time_s"])
         for batch, its in sorted(ratios.items()):
-            errors = [abs(ratio - 1.0) for ratio in its]
-            print(f"{gpu}, batch {batch}: {len(errors)} networks, off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at most, "
-                  f"forecast / measured {math.exp(sum(map(math.log, its)) / len(its)):.3f}")
+            print(f"{gpu}, batch {batch}: {len(its)} networks, {off(its)}, forecast / measured {geomean(its):.3f}")
 
 
 def launch_times(path):
     """(kind, measured, forecast) of each launch of a run but the first, seconds from the end of the launch before to its own. Tracing makes a
     call longer, so measured ends are scaled to the call that was not traced."""
-    [case] = json.loads(gzip.open(path).read())["cases"]
+    [case] = read(path)["cases"]
     scale = case["measured"]["time_s"] / case["traced"]["graph_s"]["median_s"]
     launches = [launch for launch in case["launches"] if launch["kind"] != "placed"]
     for before, launch in zip(launches, launches[1:]):
@@ -197,48 +190,41 @@ def launch_times(path):
 
 def kinds():
     """Means over launches of each kind, and of the errors of single launches."""
-    print("| GPU | launch | launches | measured | forecast | forecast / measured |\n|---|---|---|---|---|---|")
+    rows = []
     for gpu in ("h200", "h100"):
         times = {}
         for path in sorted(LAST_DRAWN[gpu].glob("*_b1.json.gz")):
             for kind, measured, forecast in launch_times(path):
                 times.setdefault(kind, []).append((measured, forecast))
         for kind, its in sorted(times.items()):
-            measured, forecast = (sum(part) / len(its) for part in zip(*its))
-            print(f"| {gpu.upper()} | {kind} | {len(its)} | {measured * 1e6:.2f} us | {forecast * 1e6:.2f} us | {forecast / measured:.3f} |")
-    print("\n| GPU | batch | launches | mean error of a launch | median | p90 | weighted by time |\n|---|---|---|---|---|---|---|")
+            measured, forecast = map(mean, zip(*its))
+            rows.append([gpu.upper(), kind, len(its), us(measured, ".2f"), us(forecast, ".2f"), f"{forecast / measured:.3f}"])
+    print(table(["GPU", "launch", "launches", "measured", "forecast", "forecast / measured"], rows))
+    rows = []
     for gpu in ("h200", "h100"):
         for batch in (1, 32):
             its = [(measured, forecast) for path in sorted(LAST_DRAWN[gpu].glob(f"*_b{batch}.json.gz"))
                    for _, measured, forecast in launch_times(path)]
             errors = sorted(abs(forecast / measured - 1.0) for measured, forecast in its)
             weighted = sum(abs(forecast - measured) for measured, forecast in its) / sum(measured for measured, _ in its)
-            print(f"| {gpu.upper()} | {batch} | {len(its)} | {sum(errors) / len(errors):.1%} | {errors[len(errors) // 2]:.1%} | "
-                  f"{errors[math.ceil(0.9 * len(errors)) - 1]:.1%} | {weighted:.1%} |")
+            rows.append([gpu.upper(), batch, len(its), *(f"{share:.1%}" for share in (
+                mean(errors), errors[len(errors) // 2], errors[math.ceil(0.9 * len(errors)) - 1], weighted))])
+    print("\n" + table(["GPU", "batch", "launches", "mean error of a launch", "median", "p90", "weighted by time"], rows))
 
 
 def layers(run):
-    print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
-    for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["cases"][0]["launches"]:
+    rows = []
+    for launch in read(RECORDED / "networks_whole" / f"{run}.json")["cases"][0]["launches"]:
         measured = launch["measured"]
         by = launch["candidates"][0]["strategy"] if "candidates" in launch else launch["kind"]
-        print(f"| {' + '.join(launch['operators'])} | {measured['time_s']['median_s'] * 1e6:,.1f} us | {measured['share']:.1%} | "
-              f"{launch['time_s'] * 1e6:,.1f} us | {by.split(':')[0]} |")
+        rows.append([" + ".join(launch["operators"]), us(measured["time_s"]["median_s"], ",.1f"), f"{measured['share']:.1%}",
+                     us(launch["time_s"], ",.1f"), by.split(":")[0]])
+    print(table(["launch", "time", "share", "forecast", "strategy"], rows))
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--whole":
-        whole()
-    elif sys.argv[1] == "--onnx":
-        onnx()
-        h100()
-    elif sys.argv[1] == "--readme":
-        check_readme()
-    elif sys.argv[1] == "--drawn":
-        drawn_again(sys.argv[2]) if len(sys.argv) > 2 else drawn()
-    elif sys.argv[1] == "--kinds":
-        kinds()
-    elif sys.argv[1] == "--layers":
-        layers(sys.argv[2])
-    else:
-        main(sys.argv[1])
+    by_word = {"--whole": [whole], "--onnx": [onnx, h100], "--readme": [check_readme], "--kinds": [kinds], "--layers": [layers],
+               "--drawn": [drawn_again if len(sys.argv) > 2 else drawn]}
+    word, *rest = sys.argv[1:]
+    for show in by_word.get(word, [lambda: main(word)]):
+        show(*rest)

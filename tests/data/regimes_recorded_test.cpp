@@ -1,11 +1,8 @@
 // What docs/regimes.md says of the papers' hand rules and of regimes, held by the recorded runs.
 #include "model/base/files.hpp"
 #include "model/base/statistics.hpp"
-#include "model/fit/fit.hpp"
-#include "model/machine/facts.hpp"
 #include "model/paper/papers.hpp"
 #include "model/predict.hpp"
-#include "model/record/measured_calls.hpp"
 #include "model/record/study.hpp"
 #include "model/record/sweep.hpp"
 #include "model/shape/conv_shape.hpp"
@@ -351,28 +348,6 @@ TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
         EXPECT_LE(mean_of(errors), 0.08) << file;
         EXPECT_NEAR(geometric_mean_of(ratios), bias, 0.01) << file;
     }
-}
-
-/// What docs/results.md and docs/accuracy.md say of a kernel that the model has not met.
-TEST(RecordedRegimes, TheErrorGrowsByWhatAForecastDoesNotKnowOfAKernel) {
-    const std::vector<MeasuredCall> calls =
-        measured_calls(read_recorded("sweep.json.gz"), find_profile("h200"),
-                       knowledge_for(find_profile("h200")).facts, WhichCalls::all);
-    const std::vector<LeftOut> rows = leave_one_out(calls, find_profile("h200")).strategies;
-    constexpr std::size_t of_the_sweep = 14; // strategies; others do none of its shapes
-    ASSERT_EQ(rows.size(), of_the_sweep + 1);
-    const LeftOut &all = rows.back();
-    EXPECT_EQ(all.test, 2579);
-    // The four numbers hold for a strategy that they were fitted without ...
-    EXPECT_LE(all.left_out, 0.083);
-    EXPECT_LE(all.left_out, all.fitted + 0.005);
-    // ... but for naive_global: the others do not tell how long its first wave waits for DRAM.
-    for (const LeftOut &row : rows)
-        EXPECT_LE(row.left_out, row.fitted + (row.strategy == "naive_global" ? 0.025 : 0.013))
-            << row.strategy;
-    EXPECT_NEAR(all.probes_and_counters, 0.0862, 0.001);
-    EXPECT_NEAR(all.without_counters, 0.1136, 0.001);
-    EXPECT_NEAR(all.new_kernel, 0.1122, 0.001);
 }
 
 } // namespace

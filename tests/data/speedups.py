@@ -8,14 +8,15 @@ their "<!-- end -->" in docs/speedups.md, and the sentences between "<!-- speedu
 
 All times are cold medians of verified calls. A shape that several networks have counts once, with the mean of its ratios.
 """
+import functools
 import math
-import pathlib
 import sys
 
 import layers
+import pages
+from pages import DOCS, README, RECORDED, geomean
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = SOURCE / "data" / "recorded"
+table = functools.partial(pages.table, rule=" --- ")
 NETWORKS = {"1": "networks.json.gz", "32": "networks_b32.json.gz"}
 # GPU -> the depthwise ones of its layers, run again when the strategies for them were there: the recordings of our times, and of cuDNN's.
 LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"), "h100": ("layers_depthwise.json.gz", "layers_depthwise.json.gz")}
@@ -50,10 +51,6 @@ def times(path):
     return out
 
 
-def geomean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def by_shape(rows, over, ours):
     """shape -> how many times as fast `ours` is as `over`; of a shape in several studies the geometric mean."""
     ratios = {}
@@ -73,15 +70,11 @@ WITH = "depthwise, with strategies for it"
 
 class Compared:
     def __init__(self, ratios):
-        self.n, self.mean, self.worst = len(ratios), geomean(list(ratios.values())), min(ratios.values())
+        self.n, self.mean, self.worst = len(ratios), geomean(ratios.values()), min(ratios.values())
         self.slower = sum(ratio < 1 for ratio in ratios.values())
 
     def __str__(self):
         return f"{self.mean:.2f}x, worst {self.worst:.2f}x, slower on {self.slower} of {self.n}"
-
-
-def table(head, lines):
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
 
 
 # What is set beside what: (of cuDNN, of ours, the column's head).
@@ -166,14 +159,6 @@ layers of six networks the fastest setting that was run is {deep.mean:.2f} times
     return text
 
 
-def with_block(text, name, block, path):
-    begin, end = f"<!-- {name} -->\n", "\n<!-- end -->"
-    if begin not in text:
-        sys.exit(f"{path.relative_to(SOURCE)} has no {begin.strip()}")
-    at = text.index(begin) + len(begin)
-    return text[:at] + block + text[text.index(end, at):]
-
-
 def main(arguments):
     if arguments not in ([], ["--update"], ["--print"]):
         sys.exit(__doc__)
@@ -185,21 +170,9 @@ def main(arguments):
                 if ratio < 1:
                     print(f"{layers.NAMES[gpu]} {kind(shape):9} {ratio:.2f} {shape}")
         return 0
-    speedups = SOURCE / "docs" / "speedups.md"
-    blocks = [(speedups, "layers", layers_table(kinds)), (speedups, "groups", groups_table(found)),
-              (speedups, "networks", networks_table(networks)),
-              (SOURCE / "README.md", "speedups", sentences(kinds, networks, found))]
-    for path, name, block in blocks:
-        old = path.read_text(encoding="utf-8")
-        new = with_block(old, name, block, path)
-        if arguments:
-            path.write_text(new, encoding="utf-8")
-            continue
-        for number, (ours, shipped) in enumerate(zip(new.split("\n"), old.split("\n")), 1):
-            if ours != shipped:
-                sys.exit(f"{path.relative_to(SOURCE)}:{number}: expected\n  {ours}\ngot\n  {shipped}\nspeedups.py --update writes it anew")
-        if new != old:
-            sys.exit(f"{path.relative_to(SOURCE)}: {name} has other lines; speedups.py --update writes it anew")
+    page = DOCS / "speedups.md"
+    pages.keep_blocks([(page, "layers", layers_table(kinds)), (page, "groups", groups_table(found)),
+                       (page, "networks", networks_table(networks)), (README, "speedups", sentences(kinds, networks, found))], arguments)
     return 0
 
 

@@ -4,23 +4,14 @@
     trainings.py            compares them with data/recorded/h200; exit code 1 says which table differs
     trainings.py --update   writes them anew
 """
-import json
-import pathlib
-import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-RECORDED = ROOT / "data" / "recorded" / "h200"
-TEXT = ROOT / "docs" / "ladders.md"
+import pages
+from pages import DOCS, table
 
 
 def read(name):
-    return json.loads((RECORDED / (name + ".json")).read_text())
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    return pages.read(pages.RECORDED / "h200" / (name + ".json"))
 
 
 def microseconds(seconds):
@@ -51,18 +42,6 @@ def trainings():
                   "10,000 test images", "classified by"], rows)
 
 
-def main():
-    text = before = TEXT.read_text()
-    for name, made in (("cibil", cibil()), ("trainings", trainings())):
-        begin, end = "<!-- %s -->\n" % name, "\n<!-- end %s -->" % name
-        assert text.count(begin) == 1 and text.count(end) == 1, f"{TEXT} has no table {name}"
-        text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: begin + made + end, text, flags=re.S)
-        if text != before and "--update" not in sys.argv:
-            print(f"docs/ladders.md: the table {name} is not what data/recorded/h200 says; tests/data/trainings.py --update")
-            return 1
-    TEXT.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    page = DOCS / "ladders.md"
+    pages.keep_blocks([(page, "cibil", cibil()), (page, "trainings", trainings())], "--update" in sys.argv)

@@ -29,6 +29,11 @@ static_assert(sizeof(ncclUniqueId) == 128, "rank.hpp has room for an id");
 namespace convcast {
 namespace {
 
+using DeviceSplits = OnGpu;
+using DeviceTraces = OnGpu;
+using DividedRungDevice = OnGpu;
+using Ranks = OnGpu;
+
 int gpus_here() {
     int count = 0;
     return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
@@ -63,21 +68,18 @@ int expect_one_gpus_weights(const std::vector<int> &devices, std::vector<DeviceS
 
 const std::vector<DeviceSplit> by_copies = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch};
 
-TEST(DeviceSplits, TwoSharesOnOneGpuGiveItsWeights) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceSplits, TwoSharesOnOneGpuGiveItsWeights) {
     EXPECT_EQ(expect_one_gpus_weights({0, 0}, by_copies, {2, 13, 128, 2048}), 12);
 }
 
-TEST(DeviceSplits, AnyNumberOfSharesOnOneGpuGivesItsWeights) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceSplits, AnyNumberOfSharesOnOneGpuGivesItsWeights) {
     EXPECT_EQ(expect_one_gpus_weights({0, 0, 0, 0}, by_copies, {133}), 6); // two and four shares
     EXPECT_EQ(expect_one_gpus_weights({0, 0, 0}, by_copies, {133}), 6);
     EXPECT_EQ(expect_one_gpus_weights({0, 0, 0, 0, 0, 0}, by_copies, {133}), 9);
     EXPECT_EQ(expect_one_gpus_weights({0, 0, 0, 0, 0, 0, 0, 0}, {DeviceSplit::batch}, {133}), 3);
 }
 
-TEST(DeviceSplits, SeveralGpusGiveTheWeightsOfOne) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceSplits, SeveralGpusGiveTheWeightsOfOne) {
     if (gpus_here() < 2)
         GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
     std::vector<int> devices;
@@ -86,8 +88,7 @@ TEST(DeviceSplits, SeveralGpusGiveTheWeightsOfOne) {
     EXPECT_GE(expect_one_gpus_weights(devices, by_copies, {133, 2048}), 6);
 }
 
-TEST(DeviceSplits, NcclSumsGradientsOfSeveralGpus) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceSplits, NcclSumsGradientsOfSeveralGpus) {
     if (gpus_here() < 2)
         GTEST_SKIP() << "NCCL takes every GPU once and needs two here; this machine has " << gpus_here();
     CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
@@ -95,8 +96,7 @@ TEST(DeviceSplits, NcclSumsGradientsOfSeveralGpus) {
     EXPECT_EQ(expect_one_gpus_weights({0, 1}, {DeviceSplit::batch_nccl}, {3, 128}, "fashion_mnist"), 2);
 }
 
-TEST(DeviceSplits, NcclRefusesOneGpuTwice) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceSplits, NcclRefusesOneGpuTwice) {
     CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
     EXPECT_THAT(
         [] {
@@ -106,8 +106,7 @@ TEST(DeviceSplits, NcclRefusesOneGpuTwice) {
             testing::Property(&std::exception::what, testing::HasSubstr("ranks 0 and 1 have the same GPU"))));
 }
 
-TEST(DeviceSplits, AnUnknownGpuIsNamed) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceSplits, AnUnknownGpuIsNamed) {
     EXPECT_THAT(
         [] {
             DeviceGroup({0, 1023});
@@ -142,8 +141,7 @@ std::int64_t traced(const NetworkCase &item, int device, const std::string &name
 }
 
 /// A step by rows: a forward part, the exchange of features, the way back, the exchange of gradients.
-TEST(DeviceTraces, AStepOnTwoSharesOfOneGpuHasAllItsKernelsAndCopies) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceTraces, AStepOnTwoSharesOfOneGpuHasAllItsKernelsAndCopies) {
     CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
     const NetworkCase item =
         timed({0, 0}, {case_of(find_network("mnist"), DeviceSplit::rows, 2, 2048)}).cases.front();
@@ -152,8 +150,7 @@ TEST(DeviceTraces, AStepOnTwoSharesOfOneGpuHasAllItsKernelsAndCopies) {
     EXPECT_EQ(traced(item, 0, "copy"), 4);
 }
 
-TEST(DeviceTraces, AStepOnTwoGpusHasTheKernelsAndCopiesOfEach) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceTraces, AStepOnTwoGpusHasTheKernelsAndCopiesOfEach) {
     if (gpus_here() < 2)
         GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
     CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
@@ -199,13 +196,11 @@ void expect_divided(const std::vector<int> &devices) {
     }
 }
 
-TEST(DividedRung, TwoSharesOnOneGpuGiveItsOutputs) {
-    CONVCAST_NEED_GPU();
+TEST_F(DividedRungDevice, TwoSharesOnOneGpuGiveItsOutputs) {
     expect_divided({0, 0});
 }
 
-TEST(DividedRung, TwoGpusGiveTheOutputsOfOne) {
-    CONVCAST_NEED_GPU();
+TEST_F(DividedRungDevice, TwoGpusGiveTheOutputsOfOne) {
     if (gpus_here() < 2)
         GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
     expect_divided({0, 1});
@@ -249,15 +244,13 @@ double difference_by_ranks(const std::string &name, const std::vector<int> &devi
 
 constexpr double written_digit = 1.01e-4; ///< weights are rounded to four decimals
 
-TEST(Ranks, OneAloneTrainsAsOneGpuDoes) {
-    CONVCAST_NEED_GPU();
+TEST_F(Ranks, OneAloneTrainsAsOneGpuDoes) {
     CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
     for (const char *network : {"mnist", "fashion_mnist"})
         EXPECT_LE(difference_by_ranks(network, {0}), written_digit) << network;
 }
 
-TEST(Ranks, OnSeveralGpusTrainAsOneGpuDoes) {
-    CONVCAST_NEED_GPU();
+TEST_F(Ranks, OnSeveralGpusTrainAsOneGpuDoes) {
     if (gpus_here() < 2)
         GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
     CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
@@ -266,8 +259,7 @@ TEST(Ranks, OnSeveralGpusTrainAsOneGpuDoes) {
 }
 
 /// A rank that ends in the middle of a training leaves the other one with the epochs that were finished.
-TEST(Ranks, ATrainingThatIsCutKeepsItsEpochs) {
-    CONVCAST_NEED_GPU();
+TEST_F(Ranks, ATrainingThatIsCutKeepsItsEpochs) {
     if (gpus_here() < 2)
         GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
     CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
@@ -304,8 +296,7 @@ TEST(Ranks, ATrainingThatIsCutKeepsItsEpochs) {
 }
 
 /// 20 images in batches of 9: the last batch has two, fewer than three GPUs.
-TEST(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
-    CONVCAST_NEED_GPU();
+TEST_F(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
     const Network network = find_network("mnist");
     const LabelledImages images = some_images(network, 20);
     TrainingOptions options;

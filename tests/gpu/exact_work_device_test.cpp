@@ -15,6 +15,8 @@
 namespace convcast {
 namespace {
 
+using ExactWorkDevice = OnGpu;
+
 std::vector<CountedCall> count(const std::vector<PlanTask> &tasks, const std::atomic<bool> *interrupt,
                                bool *finished) {
     const Device device(0);
@@ -38,8 +40,7 @@ std::vector<CountedCall> count(const std::vector<PlanTask> &tasks, const std::at
     return counts;
 }
 
-TEST(ExactWorkDevice, CountsAreThePlans) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExactWorkDevice, CountsAreThePlans) {
     CONVCAST_SKIP_IF(why_no_counters());
     // Two shapes; prepared filters, several launches, early ones, clusters, constant memory, tensor cores.
     const std::vector<Case> cases =
@@ -73,8 +74,7 @@ TEST(ExactWorkDevice, CountsAreThePlans) {
 }
 
 /// A call that leaves out some of its output must not be counted, and does not spoil its neighbours.
-TEST(ExactWorkDevice, AWrongResultHasNoCounts) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExactWorkDevice, AWrongResultHasNoCounts) {
     CONVCAST_SKIP_IF(why_no_counters());
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
     const Case item = predicted("naive_global", shape.id());
@@ -91,8 +91,7 @@ TEST(ExactWorkDevice, AWrongResultHasNoCounts) {
     EXPECT_EQ(counts[0], counts[2]);
 }
 
-TEST(ExactWorkDevice, AnInterruptEndsIt) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExactWorkDevice, AnInterruptEndsIt) {
     CONVCAST_SKIP_IF(why_no_counters());
     const std::vector<Case> cases = {predicted("naive_global", "n1c64h28w28k64r3s3")};
     const std::atomic<bool> interrupt = true;

@@ -35,6 +35,9 @@
 namespace convcast {
 namespace {
 
+using ExecutorDevice = OnGpu;
+using CublasDevice = OnGpu;
+
 using testing::HasSubstr;
 
 RunOptions verify_only() {
@@ -210,8 +213,7 @@ TEST_F(ReferenceKernel, ComparesAsTheCpuDoes) {
 
 // ---- the kernels ----
 
-TEST(ExecutorDevice, AwkwardShapesPassBothGates) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, AwkwardShapesPassBothGates) {
     std::vector<Case> cases;
     for (const std::string filter : {"r1s1", "r3s3", "r5s5"})
         for (const std::string map : {"n1c1h7w7k1", "n2c1h13w31k33", "n1c1h28w28k512", "n1c1h30w29k7",
@@ -228,16 +230,14 @@ TEST(ExecutorDevice, AwkwardShapesPassBothGates) {
 }
 
 /// More than L2 holds, of a map that comes in chunks, whose planes start in the middle of a sector.
-TEST(ExecutorDevice, StreamedOutputsAreWhole) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, StreamedOutputsAreWhole) {
     run_and_expect_ok(
         {predicted("patch_register:rows=1,vector=4,threads=128,tile_k=3", "n2c1h1300w1300k11r3s3"),
          predicted("patch_register:rows=3,vector=4,threads=256,tile_k=1", "n2c1h1300w1300k11r3s3")});
 }
 
 /// Small enough for a race checker, which follows every access to shared memory.
-TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, EveryKernelOnSmallShapes) {
     std::vector<Case> cases = predicted(std::vector<Asked>{
         {"filter_split:pieces=1", "n1c1h9w13k3r3s3"},
         {"filter_split:pieces=3", "n1c1h9w12k3r3s3"},
@@ -307,8 +307,7 @@ TEST(ExecutorDevice, EveryKernelOnSmallShapes) {
 }
 
 /// Halves and 8-bit integers, on rows that are whole words and rows that are not.
-TEST(ExecutorDevice, ShortElements) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, ShortElements) {
     std::vector<Case> cases;
     for (const std::string type : {"_f16", "_i8"})
         for (const std::string filter : {"r1s1", "r3s3", "r2s4"})
@@ -331,8 +330,7 @@ TEST(ExecutorDevice, ShortElements) {
 
 /// Beside naive_global, what only implicit_gemm does: stride, padding, dilation, groups, filters beyond a
 /// word of taps, every way of splitting and both ways of reading filters.
-TEST(ExecutorDevice, EveryGeometry) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, EveryGeometry) {
     expect_every_geometry(
         "implicit_gemm",
         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2",
@@ -356,8 +354,7 @@ TEST(ExecutorDevice, EveryGeometry) {
 
 /// Winograd's tiles, padding beyond the filter, every number of points, and chunks that end anywhere in the
 /// batch.
-TEST(ExecutorDevice, WinogradOnRandomShapes) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, WinogradOnRandomShapes) {
     Fuzz fuzz;
     run_random_and_expect_ok(120, 2000, [&] {
         ConvShape shape;
@@ -385,8 +382,7 @@ TEST(ExecutorDevice, WinogradOnRandomShapes) {
 
 /// Both ways of reading pixels (channels in eights or not, and 16 bytes at once), every tile, steps that the
 /// values do not fill, and sums of as many products as the largest layers have.
-TEST(ExecutorDevice, TensorCoresInEveryGeometry) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, TensorCoresInEveryGeometry) {
     expect_every_geometry(
         "implicit_gemm_3xtf32",
         {"n2c5h13w17k19r3s3_pad1x1", "n3c7h12w11k20r3s2_str2x2_pad1x2",
@@ -400,8 +396,7 @@ TEST(ExecutorDevice, TensorCoresInEveryGeometry) {
          ":tile_k=32,tile_pixels=256,split=8", ":tile_k=64,tile_pixels=256,split=1"});
 }
 
-TEST(ExecutorDevice, FilterSetsBeyondConstantMemory) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, FilterSetsBeyondConstantMemory) {
     Lab lab;
     Case item =
         predicted("row_register", "n1c1h20w20k2000r3s3"); // 18,000 values in launches of 16,384 at most
@@ -411,8 +406,7 @@ TEST(ExecutorDevice, FilterSetsBeyondConstantMemory) {
     expect_ok(item);
 }
 
-TEST(ExecutorDevice, RandomShapesAndKnobs) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, RandomShapesAndKnobs) {
     Fuzz fuzz;
     const std::vector<std::string> names = strategy_names();
     run_random_and_expect_ok(300, 5000, [&] {
@@ -450,8 +444,7 @@ TEST(ExecutorDevice, RandomShapesAndKnobs) {
 }
 
 /// Of floats NaNs are left, of integers a number that no sum reaches.
-TEST(ExecutorDevice, ALaunchThatLeavesOutputsIsWrong) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, ALaunchThatLeavesOutputsIsWrong) {
     Lab lab;
     for (const std::string type : {"", "_i8"}) {
         Case item = predicted("row_register", "n1c1h20w20k16r3s3" + type);
@@ -465,8 +458,7 @@ TEST(ExecutorDevice, ALaunchThatLeavesOutputsIsWrong) {
     }
 }
 
-TEST(ExecutorDevice, AKernelThatCannotBeLaunchedIsAFailedCase) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, AKernelThatCannotBeLaunchedIsAFailedCase) {
     Lab lab;
     Case item = predicted("row_register", "n1c1h20w20k16r3s3");
     ASSERT_EQ(item.status, Status::ok);
@@ -487,8 +479,7 @@ std::optional<std::string> why_not_built(const Case &item) {
                : std::nullopt;
 }
 
-TEST(ExecutorDevice, CudnnPasses) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, CudnnPasses) {
     Lab lab;
     for (const std::string shape :
          {"n1c1h28w28k64r3s3", "n2c3h13w31k33r5s5", "n1c64h14w14k64r3s3", "n1c64h56w56k64r1s1",
@@ -509,8 +500,7 @@ TEST(ExecutorDevice, CudnnPasses) {
 }
 
 /// Others' halves, and FP32 in NHWC: right, each only where it is meant to be.
-TEST(ExecutorDevice, HalvesAndChannelsLastPass) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, HalvesAndChannelsLastPass) {
     Lab lab;
     for (const std::string shape :
          {"n1c64h14w14k64r3s3", "n2c8h20w21k16r3s3_str2x2_pad1x1", "n2c16h9w11k8r1s1_g2"}) {
@@ -536,8 +526,7 @@ std::optional<std::string> why_no_cublas() {
     return why_not([] { (void)open_cublas()->version(); });
 }
 
-TEST(Cublas, MultipliesRowMajorMatrices) {
-    CONVCAST_NEED_GPU();
+TEST_F(CublasDevice, MultipliesRowMajorMatrices) {
     CONVCAST_SKIP_IF(why_no_cublas());
     const Device device(0);
     const std::shared_ptr<const Cublas> cublas = open_cublas();
@@ -562,8 +551,7 @@ TEST(Cublas, MultipliesRowMajorMatrices) {
     EXPECT_TRUE(c.guards_intact());
 }
 
-TEST(ExecutorDevice, Im2colCublasPassesOnEveryKindOfShape) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, Im2colCublasPassesOnEveryKindOfShape) {
     CONVCAST_SKIP_IF(why_no_cublas());
     Lab lab;
     for (const char *shape :
@@ -596,8 +584,7 @@ RunOptions quick_measure() {
 }
 
 /// The plans that are picked: timed, in the arithmetic that they claim, and said.
-TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, PickedPlansAreTimedAndNamed) {
     Lab lab(quick_measure());
     const ConvShape shape = ConvShape::parse("n1c64h56w56k64r3s3");
     std::map<std::string, Case> cases;
@@ -649,8 +636,7 @@ void expect_counted_as_predicted(
     }
 }
 
-TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, CountedFmasEqualPredictedFmas) {
     CONVCAST_SKIP_IF(why_no_counters());
     expect_counted_as_predicted(
         {{"filter_split", "n1c1h56w56k256r3s3"},
@@ -676,8 +662,7 @@ TEST(ExecutorDevice, CountedFmasEqualPredictedFmas) {
          {"implicit_gemm:split=1,warp_split=1", "n1c3h40w40k64r7s7_pad3x3"}});
 }
 
-TEST(ExecutorDevice, WinogradsFmasAreCountedAsPredicted) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, WinogradsFmasAreCountedAsPredicted) {
     CONVCAST_SKIP_IF(why_no_counters());
     expect_counted_as_predicted({{"winograd:tile=2", "n2c30h9w30k100r3s3_pad1x1"},
                                  {"winograd:tile=4", "n1c64h56w56k64r3s3_pad1x1"},
@@ -687,8 +672,7 @@ TEST(ExecutorDevice, WinogradsFmasAreCountedAsPredicted) {
                                  {"winograd:tile=4", "n1c32h28w28k64r5s5"}});
 }
 
-TEST(ExecutorDevice, TensorCoresOfOurOwnAreNoFailure) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, TensorCoresOfOurOwnAreNoFailure) {
     CONVCAST_SKIP_IF(why_no_counters());
     Lab lab(quick_measure());
     Case item = predicted("implicit_gemm_3xtf32", "n1c64h56w56k64r3s3_pad1x1");
@@ -703,8 +687,7 @@ TEST(ExecutorDevice, TensorCoresOfOurOwnAreNoFailure) {
     EXPECT_LE(*cold->relative_l2_error, 1e-5);
 }
 
-TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {
     Lab lab(quick_measure());
     for (const char *strategy : {"row_register", "filter_split"}) {
         Case item = predicted(strategy, "n1c1h224w224k64r3s3");
@@ -731,8 +714,7 @@ TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {
     }
 }
 
-TEST(ExecutorDevice, MeasuresWithAndWithoutPreparedFilters) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, MeasuresWithAndWithoutPreparedFilters) {
     Lab lab(quick_measure());
     Case item = predicted("implicit_gemm:filters=2", "n1c256h28w28k256r3s3");
     lab.run(item);
@@ -747,8 +729,7 @@ TEST(ExecutorDevice, MeasuresWithAndWithoutPreparedFilters) {
     }
 }
 
-TEST(ExecutorDevice, AnOperandOutsideTheWorkspaceIsAFailedCase) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, AnOperandOutsideTheWorkspaceIsAFailedCase) {
     Lab lab;
     Case item = predicted("implicit_gemm:filters=2", "n1c8h9w9k8r3s3");
     ASSERT_EQ(item.status, Status::ok);
@@ -760,8 +741,7 @@ TEST(ExecutorDevice, AnOperandOutsideTheWorkspaceIsAFailedCase) {
 
 // ---- runs ----
 
-TEST(ExecutorDevice, ARunStopsAndGoesOn) {
-    CONVCAST_NEED_GPU();
+TEST_F(ExecutorDevice, ARunStopsAndGoesOn) {
     std::atomic<bool> interrupt = true;
     RunOptions options = quick_measure();
     options.count = false;

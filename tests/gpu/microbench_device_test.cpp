@@ -21,6 +21,8 @@
 namespace convcast {
 namespace {
 
+using Measure = OnGpu;
+
 using testing::Each;
 using testing::IsEmpty;
 using testing::Not;
@@ -70,8 +72,7 @@ RawSamples measured(const std::vector<std::string> &only) {
     return raw;
 }
 
-TEST(Measure, LatencyGrowsWithDistance) {
-    CONVCAST_NEED_GPU();
+TEST_F(Measure, LatencyGrowsWithDistance) {
     const RawSamples raw = measured({"shared_latency", "l1_latency", "l2_latency", "latency_by_footprint",
                                      "dram_latency", "tlb_latency", "constant_latency", "atomic_latency"});
     const double shared = median_of(raw, "shared_latency"), l1 = median_of(raw, "l1_latency"),
@@ -93,8 +94,7 @@ TEST(Measure, LatencyGrowsWithDistance) {
               median_near(raw, "constant_latency", "footprint_bytes", 65536));
 }
 
-TEST(Measure, WaitingForMoreTakesLonger) {
-    CONVCAST_NEED_GPU();
+TEST_F(Measure, WaitingForMoreTakesLonger) {
     const RawSamples raw = measured(
         {"barrier_latency", "atomic_rate", "grid_sync", "launch_period", "launch_by_grid", "launch_floor"});
     double before = 0.0;
@@ -114,15 +114,13 @@ TEST(Measure, WaitingForMoreTakesLonger) {
               median_of(raw, "launch_by_grid", {{"ctas", 1.0}}));
 }
 
-TEST(Measure, SharedMemoryIsAsLargeAsTheDriverSays) {
-    CONVCAST_NEED_GPU();
+TEST_F(Measure, SharedMemoryIsAsLargeAsTheDriverSays) {
     const RawSamples raw = measured({"shared_capacity"});
     EXPECT_EQ(median_of(raw, "shared_capacity", {{"kind", 1.0}}), raw.limits.shared_bytes_per_cta);
     EXPECT_EQ(median_of(raw, "shared_capacity", {{"kind", 2.0}}), raw.limits.shared_bytes_per_sm);
 }
 
-TEST(Measure, CopiesOfBothWaysAreFasterThanOfOne) {
-    CONVCAST_NEED_GPU();
+TEST_F(Measure, CopiesOfBothWaysAreFasterThanOfOne) {
     const RawSamples raw = measured({"host_copy", "peer_copy", "peer_all_pairs"});
     const double up = median_of(raw, "host_copy", {{"direction", 1.0}}),
                  down = median_of(raw, "host_copy", {{"direction", 2.0}}),
@@ -142,8 +140,7 @@ TEST(Measure, CopiesOfBothWaysAreFasterThanOfOne) {
     EXPECT_GE(median_of(raw, "peer_all_pairs"), 0.9 * one_way);
 }
 
-TEST(Measure, SmallCopiesTakeLongerForEachByte) {
-    CONVCAST_NEED_GPU();
+TEST_F(Measure, SmallCopiesTakeLongerForEachByte) {
     const RawSamples raw = measured({"host_copy_sizes"});
     for (const double direction : {1.0, 2.0}) {
         const auto of = [&](double bytes) {
@@ -155,8 +152,7 @@ TEST(Measure, SmallCopiesTakeLongerForEachByte) {
     }
 }
 
-TEST(Measure, EveryProbeGivesPlausibleSamples) {
-    CONVCAST_NEED_GPU();
+TEST_F(Measure, EveryProbeGivesPlausibleSamples) {
     Compiler compiler;
     const Device device(0);
     std::size_t kept = 0;
@@ -215,8 +211,7 @@ TEST(Measure, EveryProbeGivesPlausibleSamples) {
     EXPECT_LT(profile.launch_floor->value.value, 1e-5);
 }
 
-TEST(Measure, OnlyWhatIsAskedFor) {
-    CONVCAST_NEED_GPU();
+TEST_F(Measure, OnlyWhatIsAskedFor) {
     Compiler compiler;
     const Device device(0);
     MeasureOptions options;

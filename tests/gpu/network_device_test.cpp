@@ -18,6 +18,9 @@
 namespace convcast {
 namespace {
 
+using NetworkLadder = OnGpu;
+using NetworkTraining = OnGpu;
+
 /// Rungs that ran; the others were refused.
 int expect_right(const std::string &name, std::int64_t batch) {
     const Device device(0);
@@ -36,13 +39,11 @@ int expect_right(const std::string &name, std::int64_t batch) {
     return right;
 }
 
-TEST(NetworkLadder, FashionMnistIsRightForOneImage) {
-    CONVCAST_NEED_GPU();
+TEST_F(NetworkLadder, FashionMnistIsRightForOneImage) {
     EXPECT_GE(expect_right("fashion_mnist", 1), 15);
 }
 
-TEST(NetworkLadder, FashionMnistIsRightForBatches) {
-    CONVCAST_NEED_GPU();
+TEST_F(NetworkLadder, FashionMnistIsRightForBatches) {
     for (const std::int64_t batch : {2, 7, 65, 300})
         EXPECT_GE(expect_right("fashion_mnist", batch), 6);
 }
@@ -59,8 +60,7 @@ NetworkCase timed_rung(const std::string &name, const std::string &id, std::int6
     return item;
 }
 
-TEST(NetworkLadder, CopiesOfSeveralStreamsAreTraced) {
-    CONVCAST_NEED_GPU();
+TEST_F(NetworkLadder, CopiesOfSeveralStreamsAreTraced) {
     CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
     const NetworkCase item = timed_rung("mnist", "data_oriented", 2048);
     std::int64_t copies = 0, bytes = 0;
@@ -75,8 +75,7 @@ TEST(NetworkLadder, CopiesOfSeveralStreamsAreTraced) {
 }
 
 /// A block of conv1 has 32 warps of the 64 that an SM holds, and no SM has two of the 32 blocks.
-TEST(NetworkLadder, OccupancyOfEachLaunchIsCounted) {
-    CONVCAST_NEED_GPU();
+TEST_F(NetworkLadder, OccupancyOfEachLaunchIsCounted) {
     CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
     CONVCAST_SKIP_IF(why_no_counters());
     const NetworkCase item = timed_rung("fashion_mnist", "dense2_shared", 1);
@@ -125,8 +124,7 @@ Parameters trained_by_reference(const Network &network, const LabelledImages &im
     return parameters;
 }
 
-TEST(NetworkTraining, StepsAreThoseOfTheReference) {
-    CONVCAST_NEED_GPU();
+TEST_F(NetworkTraining, StepsAreThoseOfTheReference) {
     const Device device(0);
     Compiler compiler;
     for (const char *name : {"mnist", "fashion_mnist"}) {
@@ -154,8 +152,7 @@ TEST(NetworkTraining, StepsAreThoseOfTheReference) {
     }
 }
 
-TEST(NetworkTraining, EveryRungClassifiesAlike) {
-    CONVCAST_NEED_GPU();
+TEST_F(NetworkTraining, EveryRungClassifiesAlike) {
     const Device device(0);
     Compiler compiler;
     for (const char *name : {"mnist", "fashion_mnist"}) {
@@ -172,8 +169,7 @@ TEST(NetworkTraining, EveryRungClassifiesAlike) {
     }
 }
 
-TEST(NetworkLadder, MnistsGradientIsThatOfTheReference) {
-    CONVCAST_NEED_GPU();
+TEST_F(NetworkLadder, MnistsGradientIsThatOfTheReference) {
     for (const std::int64_t batch : {1, 13, 128, 2085}) // 2085: streams of 131 images, the last has 120
         EXPECT_EQ(expect_right("mnist", batch), 6);
 }

@@ -9,6 +9,7 @@
 #include "gpu/device.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 #include "model/choose/setting.hpp"
 #include "tests/gpu/false_alarm.hpp"
 #include "tests/gpu/race_cases.hpp"
@@ -18,7 +19,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -59,11 +58,10 @@ constexpr std::uint64_t seed = 20240601;
 constexpr int ok = 0, check_failed = 1;
 
 int number(const std::string &text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 1)
+    const std::optional<int> value = number_of<int>(text);
+    if (value.value_or(0) < 1)
         throw UsageError("expected a number from 1 on, got '" + text + "'");
-    return value;
+    return *value;
 }
 
 /// Printed at once: the tool's words about a case follow its name.
@@ -100,14 +98,9 @@ std::string ring_source() {
     for (const char *name : {"executor/kernels/conv_args.hpp", "executor/kernels/common.cuh",
                              "executor/kernels/tensor.cuh", "tests/gpu/race_ring.cu"}) {
         const EmbeddedFile *file = find_embedded(kernel_sources, name);
-        std::string_view rest = (file ? *file : race_sources.front()).bytes;
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
-            const std::string_view line = rest.substr(0, end);
+        for (const std::string_view line : lines_of((file ? *file : race_sources.front()).bytes))
             if (!line.starts_with("#include") && !line.starts_with("#pragma once"))
-                source += line;
-            rest.remove_prefix(end);
-        }
+                source += std::string(line) + "\n";
     }
     return source;
 }
@@ -314,16 +307,13 @@ int report(const std::vector<std::string> &files) {
     for (const std::string &file : files) {
         const std::string log = read_file(file);
         std::string ring;
-        for (std::size_t at = 0; at < log.size();) {
-            const std::size_t end = std::min(log.find('\n', at), log.size());
-            const std::string line = log.substr(at, end - at);
-            at = end + 1;
+        for (const std::string_view line : lines_of(log)) {
             if (line.starts_with("ring "))
                 ring = line.substr(5, line.find(':') - 5);
             if (line.starts_with("right ") || line.starts_with("wrong "))
-                ran.insert(line.substr(6, line.find(')') - 5));
+                ran.emplace(line.substr(6, line.find(')') - 5));
             if (line.starts_with("wrong "))
-                wrong.insert(line.substr(6, line.find(')') - 5));
+                wrong.emplace(line.substr(6, line.find(')') - 5));
         }
         ToolLog read = read_tool_log(log);
         if (!read.ended)
@@ -343,13 +333,13 @@ int report(const std::vector<std::string> &files) {
 
     const std::vector<RaceCase> cases = all_cases();
     for (const RaceCase &item : cases)
-        for (const std::vector<Partition> *parts : {&item.plan.prepare, &item.plan.launches})
-            for (const Partition &part : *parts)
-                if (const auto its = by_kernel.find(name_expression(part)); its != by_kernel.end()) {
-                    its->second.known = true;
-                    if (ran.contains(title(item)))
-                        its->second.false_alarms += pixels_alarm_hazards(part);
-                }
+        each_launch(item.plan, [&](const Partition &part) {
+            if (const auto its = by_kernel.find(name_expression(part)); its != by_kernel.end()) {
+                its->second.known = true;
+                if (ran.contains(title(item)))
+                    its->second.false_alarms += pixels_alarm_hazards(part);
+            }
+        });
     const auto excepted = [&](const Reported &reported) {
         return rings_seen.false_alarm && reported.known && reported.all_pixels &&
                reported.hazards == reported.false_alarms;

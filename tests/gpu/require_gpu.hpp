@@ -30,3 +30,12 @@ inline bool gpu_is_required() {
     } while (false)
 
 #define CONVCAST_NEED_GPU() CONVCAST_SKIP_IF(convcast::why_no_device())
+
+namespace convcast {
+
+/// The fixture of tests that need a GPU and nothing else.
+struct OnGpu : testing::Test {
+    void SetUp() override { CONVCAST_NEED_GPU(); }
+};
+
+} // namespace convcast

@@ -13,10 +13,11 @@
 namespace convcast {
 namespace {
 
+using StreamedWorkDevice = OnGpu;
+
 /// Each call of a stream sleeps, then copies a number that a call of another stream wrote to the next place:
 /// a call that does not wait copies a 0.
-TEST(StreamedWorkDevice, CallsComeAfterThoseThatTheyFollow) {
-    CONVCAST_NEED_GPU();
+TEST_F(StreamedWorkDevice, CallsComeAfterThoseThatTheyFollow) {
     const Device device(0);
     Compiler compiler;
     const Module module(compiler.compile(gpu_kernels_request(device.facts().compute_capability())));
@@ -63,8 +64,7 @@ TEST(StreamedWorkDevice, CallsComeAfterThoseThatTheyFollow) {
     }
 }
 
-TEST(StreamedWorkDevice, WhatAThreadsCallThrowsIsThrownAndTheNextRoundIsDone) {
-    CONVCAST_NEED_GPU();
+TEST_F(StreamedWorkDevice, WhatAThreadsCallThrowsIsThrownAndTheNextRoundIsDone) {
     const Device device(0);
     StreamedWork work;
     const std::size_t one = work.add_stream(), other = work.add_stream();

@@ -17,6 +17,8 @@
 namespace convcast {
 namespace {
 
+using TimelineDevice = OnGpu;
+
 std::vector<CtaSpan> launch_of(const std::vector<CtaSpan> &spans, std::size_t launch) {
     std::vector<CtaSpan> its;
     std::copy_if(spans.begin(), spans.end(), std::back_inserter(its),
@@ -24,8 +26,7 @@ std::vector<CtaSpan> launch_of(const std::vector<CtaSpan> &spans, std::size_t la
     return its;
 }
 
-TEST(TimelineDevice, EveryCtaRunsOnceWhereThereIsRoom) {
-    CONVCAST_NEED_GPU();
+TEST_F(TimelineDevice, EveryCtaRunsOnceWhereThereIsRoom) {
     const Device device(0);
     Compiler compiler;
     // One launch and several, early ones, clusters, constant memory, tensor cores.
@@ -78,8 +79,7 @@ TEST(TimelineDevice, EveryCtaRunsOnceWhereThereIsRoom) {
 }
 
 /// A call that leaves out some of its output must not pass for a timeline.
-TEST(TimelineDevice, AWrongResultHasNoTimeline) {
-    CONVCAST_NEED_GPU();
+TEST_F(TimelineDevice, AWrongResultHasNoTimeline) {
     const Device device(0);
     Compiler compiler;
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");

@@ -18,6 +18,8 @@
 namespace convcast {
 namespace {
 
+using WholeNetworkDevice = OnGpu;
+
 std::string small_network(const std::string &end) {
     return R"({"schema": "convcast/network/1", "id": "small", "title": "t", "citation": "c", "input": [4, 14, 14],
         "operators": [
@@ -69,24 +71,20 @@ void expect_right_whole(const std::string &end, const std::vector<std::string> &
     }
 }
 
-TEST(WholeNetwork, SmallIntegersAreExact) {
-    CONVCAST_NEED_GPU();
+TEST_F(WholeNetworkDevice, SmallIntegersAreExact) {
     expect_right_whole(exact_end, {"implicit_gemm"}, true);
 }
 
-TEST(WholeNetwork, ConvolutionsThatCannotEndAreExactToo) {
-    CONVCAST_NEED_GPU();
+TEST_F(WholeNetworkDevice, ConvolutionsThatCannotEndAreExactToo) {
     expect_right_whole(exact_end, {"naive_global"}, true);
 }
 
-TEST(WholeNetwork, RealsAreRightByAnyStrategy) {
-    CONVCAST_NEED_GPU();
+TEST_F(WholeNetworkDevice, RealsAreRightByAnyStrategy) {
     expect_right_whole(other_end, {}, false);
     expect_right_whole(other_end, {"winograd", "implicit_gemm"}, false);
 }
 
-TEST(WholeNetwork, EveryOperatorIsRight) {
-    CONVCAST_NEED_GPU();
+TEST_F(WholeNetworkDevice, EveryOperatorIsRight) {
     for (const std::int64_t batch : {1, 3, 9}) {
         SCOPED_TRACE(batch);
         expect_right(planned_on_h200(network_of_every_operator(), only_time(batch)), false);
@@ -114,8 +112,7 @@ PlannedNetwork plan_forked() {
     return planned_on_h200(network, question);
 }
 
-TEST(WholeNetwork, StreamsOfAScheduleAreExactAndWaitForEachOther) {
-    CONVCAST_NEED_GPU();
+TEST_F(WholeNetworkDevice, StreamsOfAScheduleAreExactAndWaitForEachOther) {
     const Device device(0);
     Compiler compiler;
     const PlannedNetwork plan = plan_forked();
@@ -133,8 +130,7 @@ TEST(WholeNetwork, StreamsOfAScheduleAreExactAndWaitForEachOther) {
     EXPECT_GE(begins(5), std::max(ends(3), ends(4)));
 }
 
-TEST(WholeNetwork, ReferenceIsThatOfTheCpu) {
-    CONVCAST_NEED_GPU();
+TEST_F(WholeNetworkDevice, ReferenceIsThatOfTheCpu) {
     const Device device(0);
     Compiler compiler;
     constexpr std::int64_t batch = 3;

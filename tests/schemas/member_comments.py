@@ -23,7 +23,7 @@ def comments_of(body):
         said = said.lstrip("<").strip()
         if code.strip() or not sign:
             behind = [] if not line.startswith("//") else behind
-            if not line or line.startswith(("//", "BOOST_")):
+            if not line or line.startswith(("//", "BOOST_", "CONVCAST_")):
                 pending, declaration = [], ""
                 continue
             declaration = f"{declaration} {code.strip()}".strip()

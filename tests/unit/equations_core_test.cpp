@@ -36,13 +36,12 @@ TEST(EquationF5, OneWarpAddsManyHide) {
     EXPECT_NEAR(overlap_exponent(3.0), std::log(2.0) / std::log(4.0 / 3.0), 1e-12);
     // Three warps on two stations of 9 each take 9 * (3 + 1) / 3.
     const std::array nine = {Seconds(9.0), Seconds(9.0)};
-    EXPECT_NEAR(combined::pnorm(overlap_exponent(3.0), nine), 12.0, 1e-12 * 12.0);
+    EXPECT_NEAR(combine(TermKind::pnorm, overlap_exponent(3.0), nine), 12.0, 1e-12 * 12.0);
 }
 
 TEST(EquationF5, ClosedQueueByHand) {
     const auto round = [](double jobs, double service, double alone) {
-        const std::array services = {Seconds(service)};
-        return combined::queue(jobs, services, alone);
+        return combine(TermKind::queue, jobs, std::array{Seconds(service), Seconds(alone)});
     };
     // Three jobs, 150 of the shared resource, so D = 50 each; alone 150, so E = 100 elsewhere.
     // T1 = 100 + 50 = 150, Q1 = 1 * 50 / 150 = 1/3; T2 = 100 + 50 * 4/3 = 500/3, Q2 = 2 * (200/3) / (500/3) =
@@ -55,10 +54,12 @@ TEST(EquationF5, ClosedQueueByHand) {
 TEST(EquationF5, AJobThatComesFindsALikeOneHalfDone) {
     // As above, but half of the job that is served is left: Q1 = 1 * (50 - 25) / 150 = 1/6; T2 = 100 + 50 *
     // 7/6 = 475/3, Q2 = 2 * (175/3 - 25) / (475/3) = 8/19; T3 = 100 + 50 * 27/19.
-    const std::array services = {Seconds(150.0)};
-    EXPECT_NEAR(combined::alike(3.0, services, 150.0), 100.0 + 50.0 * 27.0 / 19.0, 1e-10);
-    EXPECT_NEAR(combined::alike(1.0, services, 150.0), 150.0, 1e-10);
-    EXPECT_NEAR(combined::alike(3.0, services, 50.0), 150.0, 1e-10); // what the resource needs
+    const auto round = [](double jobs, double alone) {
+        return combine(TermKind::alike, jobs, std::array{Seconds(150.0), Seconds(alone)});
+    };
+    EXPECT_NEAR(round(3.0, 150.0), 100.0 + 50.0 * 27.0 / 19.0, 1e-10);
+    EXPECT_NEAR(round(1.0, 150.0), 150.0, 1e-10);
+    EXPECT_NEAR(round(3.0, 50.0), 150.0, 1e-10); // what the resource needs
 }
 
 TEST(EquationM1, ThreeFourFive) {
@@ -176,25 +177,6 @@ TEST(EquationF23, NoLongerThanWarpsInTurn) {
     EXPECT_NEAR(mixed(part, work), 120.0, 1e-9); // chain 120
     part.pace->other_clocks = 4.0;
     EXPECT_NEAR(mixed(part, work), 140.0, 1e-9); // chain 240: the sum is less
-}
-
-TEST(CoreTimes, AreThoseThatAreComputed) {
-    Partition part = idle_launch();
-    part.barriers = 1, part.copy_passes = 1.0, part.pace = even_pace;
-    StepWork work, more;
-    work.instructions = 240.0, work.shared_wavefronts = 80.0, work.copying = 40.0;
-    more = work, more.instructions = 480.0;
-    CoreTimes times;
-    Machine knowing = round_machine();
-    knowing.known = &times;
-    for (int again = 0; again < 2; ++again)
-        for (const StepWork &of : {work, more})
-            for (const double ctas : {1.0, 2.0}) {
-                EXPECT_EQ(core_term<Seconds>("", part, of, ctas, knowing).value,
-                          core_term<Seconds>("", part, of, ctas, round_machine()).value);
-                EXPECT_EQ(busy_term<Seconds>(part, of, ctas, knowing).value,
-                          busy_term<Seconds>(part, of, ctas, round_machine()).value);
-            }
 }
 
 TEST(EquationF27, CopiesThenArithmetic) {

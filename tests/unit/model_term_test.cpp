@@ -1,10 +1,11 @@
-#include "model/time/term.hpp"
+#include "model/time/formula.hpp"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 
 using namespace convcast;
+using namespace convcast::formula;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include "model/choose/why.hpp"
 #include "model/machine/assume.hpp"
 #include "model/predict.hpp"
+#include "model/time/formula.hpp"
 
 #include <gmock/gmock.h>
 
@@ -20,13 +21,11 @@ using testing::HasSubstr;
 namespace {
 
 Term timed(std::vector<Term> leaves) {
-    Term term = sum("time", std::move(leaves));
-    evaluate(term);
-    return term;
+    return formula::evaluated(formula::sum("time", std::move(leaves)));
 }
 
-Term microseconds(const std::string &name, double value) {
-    return leaf(name, Seconds(value * 1e-6), "");
+Term microseconds(const char *name, double value) {
+    return formula::leaf(name, Seconds(value * 1e-6), "");
 }
 
 TEST(Why, NamesTheTermThatDecidesAndWhatSpeaksAgainstIt) {

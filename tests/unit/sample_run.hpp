@@ -5,7 +5,7 @@
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/conv_shape.hpp"
-#include "model/time/term.hpp"
+#include "model/time/formula.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -48,6 +48,7 @@ inline Case strategy_case(const std::string &study, const ConvShape &shape, cons
     c.status = Status::ok;
     const double compute = shape.fmas().value / 30e12 * slowdown, dram = shape.bytes().value / 4.2e12;
     Prediction p;
+    using namespace formula;
     Term term =
         sum("forecast",
             {leaf("launch", Seconds(2.3e-6), "launch floor of the profile"),
