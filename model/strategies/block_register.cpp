@@ -425,7 +425,8 @@ Reads pixel_reads_of(const Tiling &o, const Partition &part) {
     const double row_bytes = wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),
                                              odd_halves(0, {tiles_apart, rows_apart, planes_apart}));
     const double of_cta = channels * (tile_rows * row_bytes);
-    return {double(o.s.n) * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
+    const double all = double(o.s.n) * (of_images * of_cta);
+    return {all, {}, all * alike_in_lines(bank_bytes, runs_apart)};
 }
 
 /// Fills in what the cores and shared memory do in the whole launch.

@@ -202,14 +202,12 @@ void fill_counts(Partition &part, const Tiling &o) {
 }
 
 /// What L2 sees of the copies of a channel of an image by one CTA.
-CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
+Reads map_reads_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.pieces, channels = o.channels;
     const double run_bytes = band_bytes(o.s, bands), runs = double(bands);
-    if (!o.wide) { // rows that bands have in common lie in L1 as far as it keeps them while a band passes
-        const double kept = kept_by_l1(spanned_bytes(double(plane)), runs * spanned_bytes(run_bytes),
-                                       double(o.s.c) * run_bytes, part, o.gpu);
-        return {kept, kept};
-    }
+    if (!o.wide) // rows that bands have in common lie in L1 as far as it keeps them while a band passes
+        return {kept_by_l1(spanned_bytes(double(plane)), runs * spanned_bytes(run_bytes),
+                           double(o.s.c) * run_bytes, part, o.gpu)};
     return copied({true,
                    runs,
                    run_bytes,
@@ -224,11 +222,13 @@ CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
 void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const double parts = double(part.grid[0]), ctas = double(part.ctas);
-    const CopiedBytes map = map_reads_of(o, part);
-    part.work.l2_read_bytes =
-        ctas * (double(s.c) * map.requested + spanned_bytes(double(s.filter_bytes()) / parts));
+    const Reads map = map_reads_of(o, part);
     // All CTAs of an image pass over the same map, each on an SM of its own.
-    part.mergeable_reads = mergeable_reads(ctas * double(s.c) * map.alike, {parts, 1.0}, part, o.gpu);
+    set_reads(part,
+              {{ctas * (double(s.c) * map.bytes + spanned_bytes(double(s.filter_bytes()) / parts)),
+                {parts, 1.0},
+                ctas * double(s.c) * map.alike}},
+              o.gpu);
     part.work.l2_write_bytes = written_bytes_of_columns(s, o.rows);
     fill_writes(part, s, o.gpu);
 }

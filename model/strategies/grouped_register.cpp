@@ -197,8 +197,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const double maps = double(s.groups * t.blocks) *
                         read_through_l1(std::min(cta, planes * plane), planes * plane, double(t.tiles), part,
                                         gpu, Again::anywhere, part.drain.store_bytes);
-    part.work.l2_read_bytes = maps + double(part.ctas) * filter_bytes;
-    part.mergeable_reads = mergeable_reads(maps, {double(t.blocks), 1.0}, part, gpu);
+    set_reads(part, {{maps, {double(t.blocks), 1.0}}, {double(part.ctas) * filter_bytes}}, gpu);
     fill_patch_traffic(part, t.patch, gpu);
     part.step.load_bytes = maps / double(part.ctas * part.steps);
     part.drain.load_bytes = filter_bytes;

@@ -269,14 +269,9 @@ StepsDone steps_done(const Tiling &t, const Partition &part) {
     return done;
 }
 
-/// Something of a launch's pixels, and of its filters.
-struct OfBoth {
-    double pixels, filters;
-};
-
 /// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups.
 /// ThreadCopies of 16 bytes pass L1; of others it keeps what the taps have in common.
-OfBoth asked_bytes(const Tiling &t, const Partition &part) {
+TileReads asked_bytes(const Tiling &t, const Partition &part) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
         t.wide_pixels ? wide_copy_bytes(4.0 * double(std::min<std::int64_t>(t.g.tile_pixels, t.pixels)),
@@ -299,8 +294,8 @@ OfBoth asked_bytes(const Tiling &t, const Partition &part) {
 
 /// Bytes that the launch requests from L2. CTAs of other filters, or of a neighbouring tile, may read on the
 /// same SM what is still in L1.
-OfBoth requested_bytes(const Tiling &t, const Partition &part) {
-    const OfBoth asked = asked_bytes(t, part);
+TileReads requested_bytes(const Tiling &t, const Partition &part) {
+    const TileReads asked = asked_bytes(t, part);
     const double tiles = double(t.pixel_tiles * t.filter_tiles * t.s.groups);
     const double images = t.g.tile_pixels > t.s.p() * t.s.q() ? 1.0 : double(t.s.n), // else as one
         of_cta = double(t.channels) * asked.pixels / t.g.split;
@@ -339,7 +334,7 @@ double requests_of_filter_line(const Tiling &t) {
 }
 
 /// The share of requested_bytes that can be coalesced with requests of other SMs.
-OfBoth alike_shares(const Tiling &t) {
+TileReads alike_shares(const Tiling &t) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
         t.wide_pixels ? alike_in_lines(
@@ -373,12 +368,9 @@ void count_work(Partition &part, const Tiling &t) {
     work.shared_wavefronts = done.load_wavefronts + ctas * part.drain.shared_wavefronts;
     work.shared_conflicts = 0.0;
 
-    const OfBoth reads = requested_bytes(t, part), alike = alike_shares(t);
     if (t.by_filter && t.pitch != t.slice) // else L1 and the GPC merge requests
         part.line_turns = double(t.pixel_tiles) * requests_of_filter_line(t) * double(part.steps);
-    work.l2_read_bytes = reads.pixels + reads.filters;
-    part.mergeable_reads =
-        mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, t.gpu);
+    set_tile_reads(part, requested_bytes(t, part), alike_shares(t), t.gpu);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels. An image's outputs end a run.
     const std::int64_t map = t.s.p() * t.s.q(),

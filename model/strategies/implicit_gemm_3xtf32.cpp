@@ -334,9 +334,8 @@ void count_reads(Partition &part, const Tiling &t, double all_steps) {
         double(t.filter_tiles * t.s.groups) *
         (double(t.pixel_tiles - 1) * tile_pixel_bytes(t, t.tile_pixels) + tile_pixel_bytes(t, last_pixels));
     const double filter_reads = all_steps * t.depth * row_values * 8.0 * t.tile_k;
-    part.work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = t.wide_pixels ? alike_in_lines(0, {{t.s.h * t.s.w * 4, t.s.c}}) : 1.0;
-    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, t.gpu);
+    set_tile_reads(part, {pixel_reads, filter_reads}, {alike, 1.0}, t.gpu);
 }
 
 /// Fills in the work of the whole launch.

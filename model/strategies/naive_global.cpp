@@ -146,12 +146,12 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
                                  std::max(1.0, full_ctas / images), part, gpu, Again::anywhere);
     const double filter_reads = read_through_l1(std::min(filter_bytes, all_filters), all_filters,
                                                 std::max(1.0, full_ctas), part, gpu, Again::in_turn);
-    work.l2_read_bytes = pixel_reads + filter_reads;
     const double plane_ctas = // of a filter and an image, which follow one another
         std::max(1.0, double(s.p() * s.q()) / double(threads));
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads, {ctas / images / plane_ctas / double(s.groups), plane_ctas}, part, gpu) +
-        mergeable_reads(filter_reads, {plane_ctas, 1.0}, part, gpu);
+    set_reads(part,
+              {{pixel_reads, {ctas / images / plane_ctas / double(s.groups), plane_ctas}},
+               {filter_reads, {plane_ctas, 1.0}}},
+              gpu);
     work.l2_write_bytes = double(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
     const double resident = double(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);

@@ -238,9 +238,8 @@ void fill_reads(Partition &part, const Tiling &t) {
     const double pixel_reads = image_reads(t.s, of_tiles, t.tiles * planes, part, t.gpu),
                  of_filters =
                      filter_reads(of_filter, of_filter * planes, double(t.s.n * t.s.k), t.tiles, part, t.gpu);
-    part.work.l2_read_bytes = pixel_reads + of_filters;
-    part.mergeable_reads = mergeable_reads(pixel_reads, {planes, t.tiles}, part, t.gpu) +
-                           mergeable_reads(of_filters, filter_readers(t.s, t.tiles, planes), part, t.gpu);
+    set_reads(part, {{pixel_reads, {planes, t.tiles}}, {of_filters, filter_readers(t.s, t.tiles, planes)}},
+              t.gpu);
 }
 
 /// The work of the whole launch.

@@ -269,9 +269,8 @@ void count_reads(Partition &part, const Tiling &o) {
         images * read_through_l1(pixel_bytes, image_bytes, ctas / images, part, o.gpu, Again::anywhere);
     const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
                                              ctas, part, o.gpu, Again::in_turn);
-    part.work.l2_read_bytes = pixel_reads + tap_reads;
-    part.mergeable_reads = mergeable_reads(pixel_reads, {double(part.grid[1]), position_ctas}, part, o.gpu) +
-                           mergeable_reads(tap_reads, {position_ctas, 1.0}, part, o.gpu);
+    set_reads(part, {{pixel_reads, {double(part.grid[1]), position_ctas}}, {tap_reads, {position_ctas, 1.0}}},
+              o.gpu);
 }
 
 /// The work of the launch. Only whole warps past the last position are idle; a filter past the last one is

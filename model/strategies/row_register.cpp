@@ -189,11 +189,10 @@ void fill_reads(Partition &part, const Tiling &t) {
     const double of_cta = t.tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, t.bytes)
                                          : rows_of_cta * spanned_bytes(row_bytes, t.bytes);
     const double pixel_reads = image_reads(t.s, of_cta, tiles * tiles_k, part, t.gpu);
-    part.work.l2_read_bytes = pixel_reads + double(part.constant_bytes);
     const Readers readers = tiles_k > 1.0
                                 ? Readers{tiles_k, tiles}
                                 : Readers{double(t.tile_h + t.s.r - 1) / double(t.tile_h), double(t.tiles_x)};
-    part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, t.gpu);
+    set_reads(part, {{pixel_reads, readers}, {double(part.constant_bytes)}}, t.gpu);
 }
 
 /// The work of the whole launch.

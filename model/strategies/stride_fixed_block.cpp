@@ -195,9 +195,10 @@ Reads filter_reads_of(const Tiling &t, const Partition &part) {
             next_buffer(t.stage_floats * 4, t.segment * 4, t.stages, part.steps),
             next_turn(t.segment * 4, t.stages, part.steps),
             {-t.tile_k * t.values * 4, part.grid[1]}};
-        const double bytes = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(t.s.filter_bytes());
+        const double once = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(t.s.filter_bytes()),
+                     bytes = once * double(part.grid[0] * t.s.n);
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
-        return {bytes * double(part.grid[0] * t.s.n), inside ? 1.0 : alike_in_lines(0, apart)};
+        return {bytes, {}, bytes * (inside ? 1.0 : alike_in_lines(0, apart))};
     }
     return filter_tile_reads(t.s, part, t.gpu); // narrow copies find in L1 what an earlier step has read
 }
@@ -248,7 +249,8 @@ Reads map_reads_of(const Tiling &t, const Partition &part) {
                                     odd_halves(0, {{t.s.w * 4, t.s.r}, {t.s.h * t.s.w * 4, t.s.c}}));
         // A line past the last channel moves nothing: only the last step has any.
         const double moved_lines = double(part.steps) * double(t.lines);
-        return {readers * all_lines * moved_lines, offsets.alike};
+        const double bytes = readers * all_lines * moved_lines;
+        return {bytes, {}, bytes * offsets.alike};
     }
     // Narrow copies find in L1 what an earlier step has read, or a line that overlaps theirs.
     const double all_lines = line_bytes + tiles * spanned_bytes(0.0);

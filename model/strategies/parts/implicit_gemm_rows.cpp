@@ -502,11 +502,9 @@ void count_reads(Partition &part, const Tiling &t) {
                                  t.gpu, Again::in_turn,
                                  part.drain.store_bytes +
                                      (t.map.aligned ? 0.0 : double(t.channels) / t.g.split * of_channel));
-    const double all = filter_reads + pixel_reads;
-    part.work.l2_read_bytes = all;
-    part.step.load_bytes = all / (tiles * double(t.steps));
     const double alike = t.map.aligned ? share_of_runs(alike_in_lines, t) : 1.0;
-    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, t.gpu);
+    set_tile_reads(part, {pixel_reads, filter_reads}, {alike, 1.0}, t.gpu);
+    part.step.load_bytes = *part.work.l2_read_bytes / (tiles * double(t.steps));
 }
 
 /// Fills in the work of the whole launch.
