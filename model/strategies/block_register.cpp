@@ -490,10 +490,8 @@ void BlockRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const P
                     count_text(channels, "channel"), tile_w, tile_h, tile_k, count_text(unit, "element"));
 }
 
-namespace strategies {
-const StrategyKind &block_register() {
+const StrategyKind &strategies::block_register() {
     return kind_of<BlockRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -20,7 +20,10 @@ struct ChannelSplit {
              "filters in shared memory at a time, a multiple of 4; 0: all, or what half of it holds");
         each(stages, "stages", 2, 4, {2, 3}, "buffers of the map's bands");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        const std::string why = outside_papers(s);
+        return why.empty() && s.c == 1 ? "there is one channel: nothing to divide" : why;
+    }
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
@@ -77,11 +80,6 @@ struct Division {
         return round_up((round_up(height, rows) + s.r - 1) * s.w, 4);
     }
 };
-
-std::string ChannelSplit::outside(const ConvShape &s) {
-    const std::string why = outside_papers(s);
-    return why.empty() && s.c == 1 ? "there is one channel: nothing to divide" : why;
-}
 
 std::string ChannelSplit::settle(const ConvShape &s, const Gpu &gpu) {
     const Division d{s, gpu};
@@ -279,10 +277,8 @@ void ChannelSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Pa
                     count_text(o.channels, "channel"), o.parts);
 }
 
-namespace strategies {
-const StrategyKind &channel_split() {
+const StrategyKind &strategies::channel_split() {
     return kind_of<ChannelSplit>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -27,22 +27,21 @@ struct DepthwiseRegister {
              "output columns of a thread's patch, 1, 2 or 4; 0: the most that divide the outputs of a row");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 64");
     }
+    static std::string outside(const ConvShape &s) {
+        if (s.groups != s.c)
+            return fmt::format(
+                "only depthwise shapes, whose groups are as many as their channels; this one has "
+                "{} groups of {} channels",
+                s.groups, s.c);
+        if (s.r * s.s > most_taps)
+            return fmt::format("a filter of more than {} taps", most_taps);
+        return outside_patches(s);
+    }
     SettingsOf<DepthwiseRegister> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string DepthwiseRegister::outside(const ConvShape &s) {
-    if (s.groups != s.c)
-        return fmt::format("only depthwise shapes, whose groups are as many as their channels; this one has "
-                           "{} groups of {} channels",
-                           s.groups, s.c);
-    if (s.r * s.s > most_taps)
-        return fmt::format("a filter of more than {} taps", most_taps);
-    return outside_patches(s);
-}
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
@@ -195,10 +194,8 @@ void DepthwiseRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const 
     walk.remark = "Pixels go from global memory into registers; what neighbouring patches share lies in L1.";
 }
 
-namespace strategies {
-const StrategyKind &depthwise_register() {
+const StrategyKind &strategies::depthwise_register() {
     return kind_of<DepthwiseRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

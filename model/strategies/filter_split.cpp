@@ -78,10 +78,8 @@ void FilterSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Par
     walk = walk_of(*this, s, gpu, false, launch);
 }
 
-namespace strategies {
-const StrategyKind &filter_split() {
+const StrategyKind &strategies::filter_split() {
     return kind_of<FilterSplit>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -265,10 +265,8 @@ void FilterStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Pa
                     count_text(walk.pixels.rows, "row"));
 }
 
-namespace strategies {
-const StrategyKind &filter_stream() {
+const StrategyKind &strategies::filter_stream() {
     return kind_of<FilterStream>();
 }
-} // namespace strategies
 
 } // namespace convcast

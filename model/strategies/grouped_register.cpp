@@ -37,20 +37,18 @@ struct GroupedRegister {
              "registers");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 128");
     }
+    static std::string outside(const ConvShape &s) {
+        if (s.groups == 1)
+            return "only shapes of several groups; this one has one";
+        if (s.groups == s.c)
+            return "not depthwise shapes, whose groups are as many as their channels";
+        return outside_patches(s);
+    }
     SettingsOf<GroupedRegister> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string GroupedRegister::outside(const ConvShape &s) {
-    if (s.groups == 1)
-        return "only shapes of several groups; this one has one";
-    if (s.groups == s.c)
-        return "not depthwise shapes, whose groups are as many as their channels";
-    return outside_patches(s);
-}
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
@@ -264,10 +262,8 @@ void GroupedRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Pa
                   "neighbouring patches share lies in L1.";
 }
 
-namespace strategies {
-const StrategyKind &grouped_register() {
+const StrategyKind &strategies::grouped_register() {
     return kind_of<GroupedRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

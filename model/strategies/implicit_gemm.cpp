@@ -577,10 +577,8 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-namespace strategies {
-const StrategyKind &implicit_gemm() {
+const StrategyKind &strategies::implicit_gemm() {
     return kind_of<ImplicitGemm>();
 }
-} // namespace strategies
 
 } // namespace convcast

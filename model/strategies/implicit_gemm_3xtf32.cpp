@@ -25,25 +25,23 @@ struct ImplicitGemm3xTf32 {
         each(stages, "stages", 0, 8, {}, "buffers of the prefetch pipeline, 2 at least");
         each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the values: 1, 2, 4 or 8");
     }
+    static std::string outside(const ConvShape &s) {
+        if (const std::string why = outside_tiles(s); !why.empty())
+            return why;
+        // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a
+        // sum of many.
+        constexpr std::int64_t least_products = 8;
+        if (s.products() < least_products)
+            return fmt::format("a sum of {} products, fewer than 8, would be less accurate than FP32",
+                               s.products());
+        return "";
+    }
     SettingsOf<ImplicitGemm3xTf32> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
 constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
 constexpr std::int64_t group_threads = 128; // of a warpgroup
-
-std::string ImplicitGemm3xTf32::outside(const ConvShape &s) {
-    if (const std::string why = outside_tiles(s); !why.empty())
-        return why;
-    // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a sum
-    // of many.
-    constexpr std::int64_t least_products = 8;
-    if (s.products() < least_products)
-        return fmt::format("a sum of {} products, fewer than 8, would be less accurate than FP32",
-                           s.products());
-    return "";
-}
 
 /// What follows from shape and knobs, and several parts of a plan need.
 struct Tiling : ImplicitGemm3xTf32 {
@@ -420,10 +418,8 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
     return with_filters(std::move(out), prepare_launch(t), s);
 }
 
-namespace strategies {
-const StrategyKind &implicit_gemm_3xtf32() {
+const StrategyKind &strategies::implicit_gemm_3xtf32() {
     return kind_of<ImplicitGemm3xTf32>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -80,10 +80,8 @@ void MapSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partit
     walk = walk_of(*this, s, gpu, true, launch);
 }
 
-namespace strategies {
-const StrategyKind &map_split() {
+const StrategyKind &strategies::map_split() {
     return kind_of<MapSplit>();
 }
-} // namespace strategies
 
 } // namespace convcast

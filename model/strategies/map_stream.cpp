@@ -273,10 +273,8 @@ void MapStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Parti
                     count_text(pieces, "piece"), tile_k);
 }
 
-namespace strategies {
-const StrategyKind &map_stream() {
+const StrategyKind &strategies::map_stream() {
     return kind_of<MapStream>();
 }
-} // namespace strategies
 
 } // namespace convcast

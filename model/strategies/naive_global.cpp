@@ -7,6 +7,8 @@
 namespace convcast {
 namespace {
 
+constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
+
 /// Outputs are counted through (n, k, p, q); thread i computes output i with c / groups * r * s multiply-adds
 /// straight from global memory, so L1 alone gives reuse. Does every FP32 shape: stride, padding, dilation,
 /// groups, R != S, and outputs of more than 2^31 elements.
@@ -19,12 +21,20 @@ struct NaiveGlobal {
         each(threads, "threads", 32, 1024, {64, 128, 256, 512, 1024},
              "threads of a CTA, a multiple of 32; neighbours compute neighbouring outputs");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        if (s.dtype != DataType::f32)
+            return "only FP32 is built for this strategy";
+        if (s.fmas().value > 1e17)
+            return "more than 1e17 multiply-adds: days on any GPU";
+        for (const std::int64_t size : {s.n, s.c, s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.k, s.r * s.s,
+                                        s.stride_h, s.stride_w, s.dilation_h * s.r, s.dilation_w * s.s})
+            if (size > int_max)
+                return fmt::format("a size of {} exceeds 32 bits", size);
+        return "";
+    }
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 
 /// Passes through L1 of a warp's pixels of one tap, on average over the warps of a plane, of which as many
 /// are looked at as a row of outputs can be cut into.
@@ -64,18 +74,6 @@ std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
         return taps <= 3 ? 32 : taps <= 5 ? 48 : taps <= 7 ? 56 : 64;
     const bool even = taps > 3 && taps <= 10 && taps % 2 == 0; // 2 x 2, 3 x 2 and alike
     return even ? 40 : taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
-}
-
-std::string NaiveGlobal::outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
-    for (const std::int64_t size : {s.n, s.c, s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.k, s.r * s.s,
-                                    s.stride_h, s.stride_w, s.dilation_h * s.r, s.dilation_w * s.s})
-        if (size > int_max)
-            return fmt::format("a size of {} exceeds 32 bits", size);
-    return "";
 }
 
 } // namespace
@@ -174,10 +172,8 @@ void NaiveGlobal::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partit
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
 }
 
-namespace strategies {
-const StrategyKind &naive_global() {
+const StrategyKind &strategies::naive_global() {
     return kind_of<NaiveGlobal>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -21,28 +21,26 @@ struct NaiveShared {
         each(map, "map", 0, 2, {1, 2},
              "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        if (s.dtype != DataType::f32)
+            return "only FP32 is built for this strategy";
+        if (s.stride_h > 2 || s.stride_w > 2)
+            return "this strategy has strides 1 and 2; naive_global has all";
+        if (s.dilation_h != 1 || s.dilation_w != 1)
+            return "this strategy has no dilation; naive_global has";
+        if (s.groups != 1)
+            return "this strategy has one group; naive_global has any number";
+        if (s.fmas().value > 1e17)
+            return "more than 1e17 multiply-adds: days on any GPU";
+        constexpr std::int64_t most = std::int64_t{1} << 30;
+        if (s.h * s.w > most || s.c * s.r * s.s > most || s.n > 65535 || s.k > 65535)
+            return "an image, filter, filter set or batch is too large for 32-bit indices and the grid";
+        return "";
+    }
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string NaiveShared::outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    if (s.stride_h > 2 || s.stride_w > 2)
-        return "this strategy has strides 1 and 2; naive_global has all";
-    if (s.dilation_h != 1 || s.dilation_w != 1)
-        return "this strategy has no dilation; naive_global has";
-    if (s.groups != 1)
-        return "this strategy has one group; naive_global has any number";
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (s.h * s.w > most || s.c * s.r * s.s > most || s.n > 65535 || s.k > 65535)
-        return "an image, filter, filter set or batch is too large for 32-bit indices and the grid";
-    return "";
-}
 
 /// Registers of a thread where the map is in global memory, as compiled for sm_90 (NVRTC 13.0): by how many
 /// pixels are under way at once.
@@ -294,10 +292,8 @@ void NaiveShared::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Par
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
 }
 
-namespace strategies {
-const StrategyKind &naive_shared() {
+const StrategyKind &strategies::naive_shared() {
     return kind_of<NaiveShared>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -28,8 +28,16 @@ struct PatchRegister {
              "threads of a CTA, a multiple of 32, each a column of outputs; 0: the model chooses");
         each(tile_k, "tile_k", 0, 1024, {1, 4, 8, 32}, "filters of a CTA; 0: the model chooses");
     }
+    static std::string outside(const ConvShape &s) {
+        if (const std::string why = outside_papers(s); !why.empty())
+            return why;
+        if (s.c != 1)
+            return fmt::format("the single-channel kernels need c = 1, got c = {}", s.c);
+        if (s.r * s.s > 64)
+            return "a patch of more than 64 taps does not stay in registers";
+        return s.q() > 65536 ? "rows of more than 65536 outputs exceed the stores' offsets" : "";
+    }
     SettingsOf<PatchRegister> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
@@ -169,16 +177,6 @@ std::int64_t registers_of(const Tiling &o) {
     if (three)
         return o.rows == 2 ? cap : cap - 8;
     return five ? cap - (o.rows == 4 ? 16 : 24) : seven ? cap - 40 : cap;
-}
-
-std::string PatchRegister::outside(const ConvShape &s) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return why;
-    if (s.c != 1)
-        return fmt::format("the single-channel kernels need c = 1, got c = {}", s.c);
-    if (s.r * s.s > 64)
-        return "a patch of more than 64 taps does not stay in registers";
-    return s.q() > 65536 ? "rows of more than 65536 outputs exceed the stores' offsets" : "";
 }
 
 /// Why the strategy has no such knobs; "" if it has.
@@ -344,10 +342,8 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-namespace strategies {
-const StrategyKind &patch_register() {
+const StrategyKind &strategies::patch_register() {
     return kind_of<PatchRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -30,21 +30,19 @@ struct RowRegister {
         each(tile_k, "tile_k", 0, 16384, {8, 16, 32, 64},
              "filters of a CTA; 0: all of a launch, as in the paper");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
+            return why;
+        if (s.c != 1)
+            return fmt::format("Chen's special case needs c = 1, got c = {}", s.c);
+        return s.r * s.s > constant_bank_bytes / s.element_bytes()
+                   ? "one filter exceeds the 64 KB of constant memory"
+                   : "";
+    }
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string RowRegister::outside(const ConvShape &s) {
-    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
-        return why;
-    if (s.c != 1)
-        return fmt::format("Chen's special case needs c = 1, got c = {}", s.c);
-    return s.r * s.s > constant_bank_bytes / s.element_bytes()
-               ? "one filter exceeds the 64 KB of constant memory"
-               : "";
-}
 
 Bytes bank_width_of(const Gpu &gpu) {
     return gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
@@ -271,10 +269,8 @@ void RowRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Par
                   grouped(launch.constant_bytes) + " bytes) are used one after another.";
 }
 
-namespace strategies {
-const StrategyKind &row_register() {
+const StrategyKind &strategies::row_register() {
     return kind_of<RowRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -14,6 +14,7 @@
 //   tensor_cores    whether it multiplies on them
 #pragma once
 
+#include "every_strategy.hpp"
 #include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"

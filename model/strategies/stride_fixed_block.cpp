@@ -33,6 +33,12 @@ struct StrideFixedBlock {
         each(filters_per_thread, "filters_per_thread", 0, 16, {},
              "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k");
     }
+    static std::string outside(const ConvShape &s) {
+        const std::string why = outside_papers(s);
+        return why.empty() && s.c == 1
+                   ? "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split"
+                   : why;
+    }
     /// Bytes of a step as the paper counts them.
     std::int64_t step_bytes(const ConvShape &s) const {
         return papers::step_bytes(segment_bytes, s.s, tile_w, tile_k);
@@ -44,18 +50,10 @@ struct StrideFixedBlock {
         return papers::tile_k_min(*rules.n_fma, segment_bytes, tile_w);
     }
     void add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     std::string settle_by(const Rules &rules, const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string StrideFixedBlock::outside(const ConvShape &s) {
-    const std::string why = outside_papers(s);
-    return why.empty() && s.c == 1
-               ? "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split"
-               : why;
-}
 
 /// Positions along the flattened image.
 std::int64_t flat_positions(const ConvShape &s) {
@@ -318,10 +316,8 @@ void StrideFixedBlock::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, cons
                               segment_bytes, tile_k, tile_w, count_text(t.lines, "line"));
 }
 
-namespace strategies {
-const StrategyKind &stride_fixed_block() {
+const StrategyKind &strategies::stride_fixed_block() {
     return kind_of<StrideFixedBlock>();
 }
-} // namespace strategies
 
 } // namespace convcast
