@@ -221,7 +221,7 @@ Partition launch_of(const Tiling &o) {
          o.short_type ? cap : std::min(cap, registers_of(o))},
         o.gpu);
     part.template_arguments = {o.s.r,   o.s.s,   o.tile_w,   o.tile_h, o.tile_k,
-                               o.width, o.group, o.channels, o.n,      o.wide ? 1 : 0};
+                               o.width, o.group, o.channels, o.n,      o.wide};
     add_element_type(part, o.s);
     part.variant = std::string(o.threads <= 64 ? "two warps at most" : "") + // each copies many times a step
                    (o.s.r * o.s.s > 1 ? ""
@@ -446,8 +446,8 @@ void fill_core_work(Partition &part, const Tiling &o, const SharedAccess &access
 Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{*this, s, gpu};
     Partition part = launch_of(o);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     const SharedAccess access{o};
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)

@@ -132,7 +132,7 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         ChannelSplit::about.name, {o.parts, s.n, 1},
         {cta_threads, register_cap, (bank + stages * o.channels * band) * 4, registers}, o.gpu);
-    part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide};
     part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::workspace, 0}};
     part.parts = o.parts;
     part.pieces = o.bands.turns();
@@ -246,7 +246,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{Division{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);

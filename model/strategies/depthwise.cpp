@@ -176,21 +176,10 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     Partition part =
         launch_of_ctas(Depthwise::about.name, {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1},
                        {t.threads, register_cap, t.shared_bytes()}, gpu);
-    part.template_arguments = {s.r,
-                               s.s,
-                               t.whole ? s.h : 0,
-                               s.w,
-                               s.stride_h,
-                               s.stride_w,
-                               t.whole ? s.pad_h : 0,
-                               s.pad_w,
-                               s.dilation_h,
-                               s.dilation_w,
-                               t.rows,
-                               t.planes,
-                               t.multiplier,
-                               t.threads,
-                               t.staged ? 1 : 0};
+    const std::int64_t whole_h = t.whole ? s.h : 0, whole_pad_h = t.whole ? s.pad_h : 0;
+    part.template_arguments = {s.r,        s.s,         whole_h,      s.w,          s.stride_h,
+                               s.stride_w, whole_pad_h, s.pad_w,      s.dilation_h, s.dilation_w,
+                               t.rows,     t.planes,    t.multiplier, t.threads,    t.staged};
     part.variant = t.whole ? "whole columns" : "";
     add_element_type(part, s);
     part.sharing_ctas = 1.0;
@@ -295,9 +284,7 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(t, gpu);
     if (part.grid[1] > 65535)
         return Infeasible{"more than 65535 bands of rows: take a larger tile_h"};
-    if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     set_core_work(part,
                   over(Loop{s.n * s.c, t.planes}, Loop{s.p(), t.tile_h},

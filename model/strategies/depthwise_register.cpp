@@ -171,7 +171,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{"more than 65535 images, of which each has CTAs of its own"};
     const Tiling t{s, *this};
     Partition part = launch_of(t, gpu);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     set_core_work(part, double(s.n) * over(Loop{t.image_patches, threads},
                                            [&](std::int64_t some) { return cta_of(t, some, {}); }));

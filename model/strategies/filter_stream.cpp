@@ -130,7 +130,7 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         FilterStream::about.name, {o.shares.turns(), s.n, 1},
         {32 * o.warps, cap_for(o, o.rows), (o.floats + o.stages * o.channels * band_floats) * 4}, o.gpu);
-    part.template_arguments = {s.r, s.s, s.w, o.rows, o.group, o.channels, o.stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.rows, o.group, o.channels, o.stages, o.wide};
     part.variant = o.warps <= 2  ? "two warps at most" // each copies many times a step
                    : o.taps == 1 ? "1 x 1" // nothing between the loads of one channel and the next
                                  : "";
@@ -238,7 +238,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{Bank{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);

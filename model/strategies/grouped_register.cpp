@@ -224,9 +224,7 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (t.patches + threads >= most_index || t.tiles * t.blocks >= most_index)
         return Infeasible{"more than 2^31 patches of outputs, or CTAs along x of the grid"};
     Partition part = launch_of(t, gpu);
-    if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;

@@ -562,8 +562,8 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     if (registers == 0)
         return Infeasible{too_few_registers(*this, t.threads)};
     Partition part = launch_of(t, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     if (part.grid[0] > most_tiles)
         return Infeasible{"more than 2^30 CTAs; take larger tiles"};
     part.step = step_of(t, copies);

@@ -96,7 +96,7 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         MapStream::about.name, {o.rows.turns(), s.n, 1},
         {32 * o.warps, o.register_cap, round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4}, o.gpu);
-    part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide};
     part.parts = o.gpu.limits.sm_count;
     part.tile_h = o.rows.tile;
     part.tile_k = o.tile_k;
@@ -245,7 +245,7 @@ Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{
             fmt::format("tile_k = {} needs {} warps, a CTA has at most {}", tile_k, o.groups, o.most_warps)};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);

@@ -91,7 +91,7 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     part.variant = std::string(padded ? "padded" : "") + (unrolled ? ""
                                                           : padded ? ", a loop of taps"
                                                                    : "a loop of taps");
-    part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
+    part.template_arguments = {s.r, s.s, threads, padded, outputs + threads > int_max};
     part.sharing_ctas = double(part.grid[0]) / double(s.n);
     if (part.grid[0] > int_max)
         return Infeasible{
@@ -100,8 +100,8 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     part.filter_count = s.k;
     part.busy_warps = ceil_div(std::min<std::int64_t>(threads, outputs), 32);
     part.barriers = 0;
-    if (part.ctas_per_sm < 1)
-        return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", threads)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
 
     // A tap is two loads, an FMA and a turn of its loop; where there is padding each of its coordinates is
     // compared. A thread finds its output with three divisions, of 64 bits where there are so many outputs.

@@ -105,8 +105,7 @@ Partition launch_of(const Tiling &t) {
     part.variant = t.shared_map ? "map in shared memory"
                    : t.unrolled ? "map in global memory"
                                 : "map in global memory, a loop of taps";
-    part.template_arguments = {
-        t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map ? 1 : 0};
+    part.template_arguments = {t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.bank_floats = bank_floats;
     part.band_floats = band_floats;
@@ -264,7 +263,7 @@ Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(tiling);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     const Warps warps = warps_of(tiling);
     fill_step(part, tiling, warps);

@@ -207,8 +207,8 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         PatchRegister::about.name, {o.position_ctas, o.filter_ctas, o.chunks * o.s.n},
         {o.threads, o.register_cap, o.shares_taps ? o.bank_values(o.tile_k) * 4 : 0, registers_of(o)}, o.gpu);
-    part.template_arguments = {o.s.r,  o.s.s,     o.rows,   o.vector,           o.s.q(),
-                               o.band, o.classes, o.chunks, o.streamed ? 1 : 0, o.shares_taps ? 0 : 1};
+    part.template_arguments = {o.s.r,  o.s.s,     o.rows,   o.vector,   o.s.q(),
+                               o.band, o.classes, o.chunks, o.streamed, !o.shares_taps};
     part.tile_k = o.tile_k;
     part.filter_count = o.s.k;
     part.sharing_ctas = double(o.position_ctas * o.filter_ctas * o.chunks);
@@ -332,8 +332,8 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(o);
     if (part.grid[1] > 65535 || part.grid[2] > 65535 || o.positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
-    if (part.ctas_per_sm < 1)
-        return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     const WarpCounts counts{o};
     const TapCopies copies = tap_copies(o);
     count_cta(part, o, counts, copies);

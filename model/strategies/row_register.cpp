@@ -109,7 +109,7 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     Partition part = launch_of_ctas(
         RowRegister::about.name, {t.tiles_x, t.tiles_y, t.s.n * tiles_k},
         {t.threads, t.registers, round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16)}, t.gpu);
-    part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
+    part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units};
     add_element_type(part, t.s);
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
@@ -234,8 +234,8 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
         Partition part = launch_of(tiling, begin, tile_k);
         if (part.grid[1] > 65535 || part.grid[2] > 65535)
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
-        if (part.ctas_per_sm < 1)
-            return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
+        if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+            return Infeasible{why};
         fill_step(part, tiling, row);
         fill_work(part, tiling, row);
         launches.push_back(std::move(part));

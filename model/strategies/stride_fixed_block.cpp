@@ -122,15 +122,8 @@ Partition launch_of(const Tiling &t) {
         {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n},
         {threads, register_cap, t.stage_floats * 4 * t.stages, register_cap - (t.segment == 1 ? kept : 0)},
         t.gpu);
-    part.template_arguments = {t.s.r,
-                               t.s.s,
-                               t.segment,
-                               t.tile_w,
-                               t.tile_k,
-                               t.stages,
-                               t.per_thread,
-                               t.wide_lines ? 1 : 0,
-                               t.wide_filters ? 1 : 0};
+    part.template_arguments = {t.s.r,    t.s.s,        t.segment,    t.tile_w,      t.tile_k,
+                               t.stages, t.per_thread, t.wide_lines, t.wide_filters};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.stages = t.stages;
     part.steps = ceil_div(t.values, t.segment);
@@ -142,7 +135,7 @@ Partition launch_of(const Tiling &t) {
 }
 
 /// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part, const Tiling &t) {
+std::string cannot_run(const Partition &part, const Tiling &t) {
     if (part.grid[1] > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (part.threads > t.gpu.limits.max_threads_per_cta ||
@@ -150,9 +143,7 @@ std::string does_not_fit(const Partition &part, const Tiling &t) {
         return fmt::format("tile_k = {} with filters_per_thread = {} and tile_w = {} needs more registers or "
                            "threads than a CTA has",
                            t.tile_k, t.per_thread, t.tile_w);
-    if (part.ctas_per_sm < 1)
-        return too_little_shared_memory(part, t.gpu.limits);
-    return "";
+    return does_not_fit(part, t.gpu.limits);
 }
 
 /// What a step costs, and what a CTA does once.
@@ -289,7 +280,7 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     add_rules(out, s, gpu);
     const Tiling tiling{*this, s, gpu};
     Partition part = launch_of(tiling);
-    if (const std::string why = does_not_fit(part, tiling); !why.empty())
+    if (const std::string why = cannot_run(part, tiling); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
     fill_step(part, tiling);
     set_core_work(part);

@@ -179,7 +179,7 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
                        values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
                            2.0 * p * o.pixel_operations + instructions::warp,
                        2.0 * values + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0 ? 1 : 0};
+    part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0};
     part.barriers = 0;
     Work &work = part.work;
     work.fmas = double(units) * 2.0 * p * o.pixel_fmas;
@@ -235,7 +235,7 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
                            instructions::warp +
                            (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
                        2.0 * double(planes) + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
+    part.template_arguments = {o.points, o.s.r, staged};
     part.barriers = 0;
     part.filter_count = o.s.k;
     Work &work = part.work;
@@ -282,8 +282,8 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     part.steps = o.channels / o.slice_channels;
     part.independent_sums = sums;
     part.snaked = true;
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
+    if (const std::string why = does_not_fit(part, o.gpu.limits); !why.empty())
+        return Infeasible{why};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
     // room at once, each asks for so much shared memory that no SM takes more than its share of them.
     if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], o.gpu.limits.sm_count);

@@ -36,10 +36,14 @@ TEST(Occupancy, MostThreadsAndWhyNoneFits) {
     EXPECT_EQ(most_threads(limits, 32), 1024);
     Launch launch;
     launch.threads = 256, launch.shared_bytes = 300000;
-    EXPECT_EQ(does_not_fit(launch),
+    limits.shared_bytes_per_cta = 200000;
+    EXPECT_EQ(does_not_fit(launch, limits),
+              "a CTA needs 300000 bytes of shared memory, the GPU gives 200000");
+    limits.shared_bytes_per_cta = 300000;
+    EXPECT_EQ(does_not_fit(launch, limits),
               "a CTA of 256 threads with 300000 bytes of shared memory does not fit an SM");
     launch.ctas_per_sm = 1;
-    EXPECT_EQ(does_not_fit(launch), "");
+    EXPECT_EQ(does_not_fit(launch, limits), "");
 }
 
 TEST(Activity, LoopsEndWithWhatIsLeft) {

@@ -131,7 +131,7 @@ Partition launch(const Tiling &t) {
     part.steps = ceil_div(t.all, t.piece);
     part.bank_floats = bank_floats;
     part.band_floats = band_floats;
-    part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide ? 1 : 0};
+    part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide};
     part.copy_passes = copy_passes(t.wide && !t.by_filters, t.gpu); // filters are transposed, value by value
     return part;
 }

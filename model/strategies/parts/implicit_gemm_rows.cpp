@@ -552,8 +552,8 @@ Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (registers == 0)
         return Infeasible{too_few_registers(g, t.threads)};
     Partition part = launch_of(t, parts.count, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     const double load_passes = load_passes_of(t);
     part.step = step_of(t, copies, parts.count, load_passes);
     part.drain = drain_of(t, copies);
