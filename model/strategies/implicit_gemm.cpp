@@ -193,18 +193,15 @@ StepWork step_of(const Tiling &t, const ThreadCopies &copies) {
 }
 
 /// Where the quads of a slice are no multiple of the parts of a step, some warps have one more.
-std::optional<double> busiest_scheduler_of(const Tiling &t) {
-    std::vector<std::int64_t> of_scheduler(static_cast<std::size_t>(t.gpu.limits.schedulers_per_sm));
-    if (!t.by_filter || t.warps % std::ssize(of_scheduler) != 0)
-        return std::nullopt;
+void deal_out_quads(Partition &part, const Tiling &t) {
+    if (!t.by_filter || t.warps % t.gpu.limits.schedulers_per_sm != 0)
+        return;
     const std::int64_t quads = t.slice / 4, tile_warps_of_part = t.warps / t.g.warp_split;
-    for (std::int64_t warp = 0; warp < t.warps; ++warp) {
+    deal_out(part, t.gpu, t.warps, [&](std::int64_t warp) {
         const std::int64_t turn = warp / tile_warps_of_part;
-        of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] +=
-            quads * (turn + 1) / t.g.warp_split - quads * turn / t.g.warp_split;
-    }
-    return double(*std::max_element(of_scheduler.begin(), of_scheduler.end())) * double(of_scheduler.size()) /
-           double(quads * tile_warps_of_part);
+        return quads * (turn + 1) / t.g.warp_split - quads * turn / t.g.warp_split;
+    });
+    part.scheduler_warps.reset(); // all warps are busy
 }
 
 /// What a CTA does once.
@@ -244,7 +241,6 @@ struct StepsDone {
 };
 
 StepsDone steps_done(const Tiling &t, const Partition &part) {
-    const Banks banks = banks_of(t.gpu.profile);
     const double all = double(part.ctas) / double(t.g.split) * double(t.steps);
     StepsDone done{all, all, all * t.load_wavefronts};
     // In a single step without a loop and with four pixels a thread the compiler puts all arithmetic under
@@ -263,8 +259,8 @@ StepsDone steps_done(const Tiling &t, const Partition &part) {
             last_tiles *
             (t.load_wavefronts -
              warps_m * double(t.slice) *
-                 (double(left / warp_pixels) * row_load_passes(banks, t.g, t.lanes_n, t.lanes_n) +
-                  row_load_passes(banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+                 (double(left / warp_pixels) * row_load_passes(t.banks, t.g, t.lanes_n, t.lanes_n) +
+                  row_load_passes(t.banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }
@@ -567,7 +563,7 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     if (part.grid[0] > most_tiles)
         return Infeasible{"more than 2^30 CTAs; take larger tiles"};
     part.step = step_of(t, copies);
-    part.busiest_scheduler = busiest_scheduler_of(t);
+    deal_out_quads(part, t);
     part.drain = drain_of(t, copies);
     count_work(part, t);
 
