@@ -115,9 +115,9 @@ const std::vector<typename NumberExpression<Number>::Operator> &NumberExpression
 }
 
 template <class Number>
-NumberExpression<Number>::NumberExpression(std::string text, ExpressionGrammar grammar)
-    : text_(std::move(text)), grammar_(grammar) {
-    add(parse_expression(text_, grammar_));
+NumberExpression<Number>::NumberExpression(std::string text, std::string_view example)
+    : text_(std::move(text)), example_(example) {
+    add(parse_expression(text_, example_));
 }
 
 template <class Number> void NumberExpression<Number>::add(const Expression &part) {
@@ -153,8 +153,7 @@ template <class Number> void NumberExpression<Number>::add(const Expression &par
 }
 
 template <class Number> void NumberExpression<Number>::wrong(std::size_t at, const std::string &what) const {
-    const bool whole = grammar_ == ExpressionGrammar::whole_numbers;
-    wrong_expression(text_, at, whole ? whole_numbers_example : "ceil_div(images, 8) * conv1.k", what);
+    wrong_expression(text_, at, example_, what);
 }
 
 template <class Number>
@@ -189,7 +188,8 @@ template class NumberExpression<std::int64_t>;
 template class NumberExpression<double>;
 
 std::int64_t evaluate(const std::string &text, const Names &names) {
-    const NumberExpression<std::int64_t> expression(text, ExpressionGrammar::whole_numbers);
+    const NumberExpression<std::int64_t> expression(
+        text, "(p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on");
     std::vector<std::int64_t> values;
     for (const std::string &name : expression.names()) {
         const auto found = names.find(name);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -19,7 +20,7 @@ namespace convcast {
 template <class Number> class NumberExpression {
   public:
     /// Throws UsageError where the text is no expression, or has a function that is not there.
-    explicit NumberExpression(std::string text, ExpressionGrammar grammar = ExpressionGrammar::values);
+    explicit NumberExpression(std::string text, std::string_view example = "ceil_div(images, 8) * conv1.k");
 
     /// The names in the text, each once.
     const std::vector<std::string> &names() const { return names_; }
@@ -44,7 +45,7 @@ template <class Number> class NumberExpression {
     [[noreturn]] void wrong(std::size_t at, const std::string &what) const;
 
     std::string text_;
-    ExpressionGrammar grammar_;
+    std::string_view example_;
     std::vector<std::string> names_;
     std::vector<Step> steps_; ///< operands before what is done with them
 };
