@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,23 +33,16 @@ struct Candidate {
     Strategy setting;
     std::vector<std::size_t> settings; ///< indices; none where it cannot run
     std::optional<Infeasible> why;
-    std::size_t chosen = 0; ///< index of the best of them among the chosen ones
+    std::size_t best = 0; ///< index of the best of them
 };
 
 /// A setting as any candidate comes to it. Most only lose, so no more than its time is kept of its plan.
 struct TriedSetting {
     Strategy setting;
-    bool compared = false;             ///< with others of the same candidate
-    std::optional<double> time_s;      ///< that it is compared by
-    std::optional<std::size_t> chosen; ///< index, where it is the best of a candidate
-};
-
-/// The best setting of a candidate.
-struct ChosenSetting {
-    Strategy setting;
-    PlanResult planned;
-    std::optional<Seconds> time;
-    std::string text;
+    bool compared = false;        ///< with others of the same candidate
+    std::optional<double> time_s; ///< that it is compared by
+    /// Of the best of a candidate: what it comes to in a ranking.
+    std::unique_ptr<std::variant<RankedSetting, Infeasible>> outcome;
 };
 
 } // namespace
@@ -90,61 +84,57 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
         if (tried[i].compared)
             tried[i].time_s = compared_by(tried[i].setting, shape, gpu, knowledge.facts);
     });
-    std::vector<ChosenSetting> chosen;
     for (Candidate &item : all) {
         if (item.why)
             continue;
         std::vector<std::optional<double>> times;
         for (const std::size_t place : item.settings)
             times.push_back(tried[place].time_s);
-        TriedSetting &best = tried[item.settings[best_setting(times)]];
-        if (!best.chosen) {
-            best.chosen = chosen.size();
-            chosen.emplace_back().setting = best.setting;
-        }
-        item.chosen = *best.chosen;
+        item.best = item.settings[best_setting(times)];
+        if (!tried[item.best].outcome)
+            tried[item.best].outcome = std::make_unique<std::variant<RankedSetting, Infeasible>>();
     }
-    in_parallel(chosen.size(), [&](std::size_t i) {
-        ChosenSetting &item = chosen[i];
-        item.planned = compiled_setting(item.setting, shape, gpu, knowledge.facts);
-        if (const auto *good = std::get_if<PlannedStrategy>(&item.planned)) {
-            item.time = forecast_call_time(good->feasible.plan, shape, gpu, knowledge.calibration);
-            item.text = to_text(good->strategy);
+    in_parallel(tried.size(), [&](std::size_t i) {
+        if (!tried[i].outcome)
+            return;
+        auto planned = compiled_setting(tried[i].setting, shape, gpu, knowledge.facts);
+        if (auto *why = std::get_if<Infeasible>(&planned)) {
+            *tried[i].outcome = std::move(*why);
+            return;
         }
+        auto &good = std::get<PlannedStrategy>(planned);
+        const std::optional<Seconds> time =
+            forecast_call_time(good.feasible.plan, shape, gpu, knowledge.calibration);
+        std::string text = to_text(good.strategy);
+        *tried[i].outcome = RankedSetting{std::move(good), time, std::move(text)};
     });
 
-    std::vector<std::pair<std::size_t, ChosenSetting *>> ranked; // with the index of the strategy
-    std::vector<Candidate *> refused(names.size()); // the first that was, where none was feasible
+    std::vector<std::pair<std::size_t, RankedSetting *>> ranked;       // with the index of the strategy
+    std::vector<std::optional<RefusedStrategy>> refused(names.size()); // the first
     std::vector<std::set<std::string>> seen(names.size());
     for (Candidate &item : all) {
-        ChosenSetting *best = item.why ? nullptr : &chosen[item.chosen];
-        if (best != nullptr && std::holds_alternative<PlannedStrategy>(best->planned)) {
+        auto *outcome = item.why ? nullptr : tried[item.best].outcome.get();
+        if (auto *best = outcome != nullptr ? std::get_if<RankedSetting>(outcome) : nullptr) {
             if (seen[item.of].insert(best->text).second)
                 ranked.emplace_back(item.of, best);
-        } else if (refused[item.of] == nullptr) {
-            refused[item.of] = &item;
+        } else if (!refused[item.of]) {
+            refused[item.of] = {item.setting, item.why ? *item.why : std::get<Infeasible>(*outcome)};
         }
     }
-    const auto place_of = [&](const std::pair<std::size_t, ChosenSetting *> &entry) {
-        const ChosenSetting &item = *entry.second;
-        return std::tuple(order == TensorCores::behind && uses_tensor_cores(names[entry.first]),
-                          item.time ? item.time->value : 0.0, std::string_view(item.text));
+    const auto place_of = [&](const std::pair<std::size_t, RankedSetting *> &entry) {
+        const auto &[of, item] = entry;
+        return std::tuple(order == TensorCores::behind && uses_tensor_cores(names[of]),
+                          item->time ? item->time->value : 0.0, std::string_view(item->text));
     };
-    std::sort(ranked.begin(), ranked.end(),
-              [&](const auto &a, const auto &b) { return place_of(a) < place_of(b); });
+    std::ranges::sort(ranked, {}, place_of);
     ranked.resize(std::min(ranked.size(), top));
 
     Ranking ranking;
     for (const auto &[of, item] : ranked)
-        ranking.settings.push_back(
-            {std::move(std::get<PlannedStrategy>(item->planned)), item->time, std::move(item->text)});
+        ranking.settings.push_back(std::move(*item));
     for (std::size_t i = 0; i < names.size(); ++i)
-        if (seen[i].empty() && refused[i] != nullptr) {
-            Candidate &item = *refused[i];
-            ranking.refused.push_back(
-                {item.setting, item.why ? std::move(*item.why)
-                                        : std::move(std::get<Infeasible>(chosen[item.chosen].planned))});
-        }
+        if (seen[i].empty() && refused[i])
+            ranking.refused.push_back(std::move(*refused[i]));
     return ranking;
 }
 

@@ -39,16 +39,14 @@ std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers) {
                                   limits.registers_per_sm / registers / four_warps * four_warps);
 }
 
-std::string does_not_fit(const Launch &launch) {
+std::string does_not_fit(const Launch &launch, const GpuLimits &limits) {
     if (launch.ctas_per_sm >= 1)
         return "";
+    if (launch.shared_bytes > limits.shared_bytes_per_cta)
+        return fmt::format("a CTA needs {} bytes of shared memory, the GPU gives {}", launch.shared_bytes,
+                           limits.shared_bytes_per_cta);
     return fmt::format("a CTA of {} threads with {} bytes of shared memory does not fit an SM",
                        launch.threads, launch.shared_bytes);
-}
-
-std::string too_little_shared_memory(const Launch &launch, const GpuLimits &limits) {
-    return fmt::format("a CTA needs {} bytes of shared memory, the GPU gives {}", launch.shared_bytes,
-                       limits.shared_bytes_per_cta);
 }
 
 void fill_schedule(Partition &partition, const GpuLimits &limits) {

@@ -17,10 +17,7 @@ int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, 
 std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers);
 
 /// Why an SM holds no CTA of the launch; "" if it holds one.
-std::string does_not_fit(const Launch &launch);
-
-/// Why a launch that needs more shared memory than a CTA can have does not fit.
-std::string too_little_shared_memory(const Launch &launch, const GpuLimits &limits);
+std::string does_not_fit(const Launch &launch, const GpuLimits &limits);
 
 /// O2: fills ctas, waves and tail from the grid and `ctas_per_sm`.
 void fill_schedule(Partition &partition, const GpuLimits &limits);

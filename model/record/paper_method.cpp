@@ -95,7 +95,7 @@ void check_texts(const PaperMethod &method, const std::string &field, const Fiel
         const bool filled_in = text.find('{') != std::string::npos;
         or_problem(problem, field + path, [&] {
             if (kind == PaperTextKind::expression)
-                parse_expression(text, ExpressionGrammar::values);
+                parse_expression(text);
             else if (kind == PaperTextKind::sentence || (kind == PaperTextKind::setting && filled_in))
                 parse_sentence(text);
             else if (kind == PaperTextKind::setting)

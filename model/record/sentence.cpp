@@ -98,8 +98,7 @@ class SentenceReader {
             std::find(known.begin(), known.end(), part.words) == known.end())
             wrong("has the format '" + shortened(part.words) + "', expected one of " + join(known) +
                   " or digits as in .2f" + did_you_mean(part.words, known));
-        part.value =
-            parse_expression(text_.substr(begin, std::min(colon, end) - begin), ExpressionGrammar::values);
+        part.value = parse_expression(text_.substr(begin, std::min(colon, end) - begin));
         at_ = end + 1;
         return part;
     }

@@ -21,7 +21,7 @@ constexpr int deepest_expression = 100;
 /// Reads the text from left to right; each function reads what binds at least as tightly as it says.
 class ExpressionReader {
   public:
-    ExpressionReader(std::string_view text, ExpressionGrammar grammar) : text_(text), grammar_(grammar) {}
+    ExpressionReader(std::string_view text, std::string_view example) : text_(text), example_(example) {}
 
     Expression whole() {
         if (text_.size() > longest_expression)
@@ -36,12 +36,7 @@ class ExpressionReader {
     using Operators = std::vector<std::string_view>;
     using Kind = Expression::Kind;
 
-    [[noreturn]] void wrong(const std::string &what) const {
-        wrong_expression(text_, at_, values() ? "geomean(chen / chang, h < 32)" : whole_numbers_example,
-                         what);
-    }
-
-    bool values() const { return grammar_ == ExpressionGrammar::values; }
+    [[noreturn]] void wrong(const std::string &what) const { wrong_expression(text_, at_, example_, what); }
 
     bool at_end() {
         while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0)
@@ -96,7 +91,7 @@ class ExpressionReader {
             expect(")");
         } else if (const bool minus = taken("-"); minus || taken("!")) {
             out = {Kind::operation, minus ? "-" : "!", {operand()}, at};
-        } else if (values() && taken("'")) {
+        } else if (taken("'")) {
             const std::size_t end = text_.find('\'', at_);
             if (end == std::string_view::npos)
                 wrong("lacks a ' behind a text");
@@ -111,11 +106,11 @@ class ExpressionReader {
         return out;
     }
 
-    /// Digits; of values with a point and an exponent: 1e-9.
+    /// Digits, perhaps with a point and an exponent: 1e-9.
     std::string number() {
-        std::string out = word([this](char c) { return digit(c) || (values() && c == '.'); });
-        const bool exponent = values() && at_ + 1 < text_.size() && text_[at_] == 'e' &&
-                              (digit(text_[at_ + 1]) || text_[at_ + 1] == '-');
+        std::string out = word([](char c) { return digit(c) || c == '.'; });
+        const bool exponent =
+            at_ + 1 < text_.size() && text_[at_] == 'e' && (digit(text_[at_ + 1]) || text_[at_ + 1] == '-');
         if (exponent) {
             out += text_.substr(at_, 2); // the first of its characters may be a sign
             at_ += 2;
@@ -136,9 +131,8 @@ class ExpressionReader {
     Expression named() {
         const std::size_t at = at_;
         Expression out{Kind::name,
-                       word([this](char c) {
-                           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-                                  (values() && c == '.');
+                       word([](char c) {
+                           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
                        }),
                        {},
                        at};
@@ -156,8 +150,7 @@ class ExpressionReader {
         return out;
     }
 
-    std::string_view text_;
-    ExpressionGrammar grammar_;
+    std::string_view text_, example_;
     std::size_t at_ = 0;
     int depth_ = 0;
 };
@@ -170,8 +163,8 @@ void wrong_expression(std::string_view text, std::size_t at, std::string_view ex
                      std::to_string(at + 1) + "); an example: " + std::string(example));
 }
 
-Expression parse_expression(const std::string &text, ExpressionGrammar grammar) {
-    return ExpressionReader(text, grammar).whole();
+Expression parse_expression(const std::string &text, std::string_view example) {
+    return ExpressionReader(text, example).whole();
 }
 
 Names names_of(const ConvShape &shape) {

@@ -1,5 +1,5 @@
-// Expressions as documents write them, read into a tree: "(p * q + 127) / 128" of whole numbers, and with
-// fractions, texts and dotted names "geomean(chen / chang, h < 32)".
+// Expressions as documents write them, read into a tree: "(p * q + 127) / 128", and with fractions, texts and
+// dotted names "geomean(chen / chang, h < 32)".
 #pragma once
 
 #include "model/shape/conv_shape.hpp"
@@ -22,22 +22,15 @@ struct Expression {
     std::size_t at = 0;            ///< where it begins in the text
 };
 
-enum class ExpressionGrammar {
-    whole_numbers, ///< numbers are digits, names are words
-    values,        ///< numbers may have a point, texts stand in single quotes, names may have dots
-};
-
 /// From the loosest to the tightest: || && then == != then < <= > >= then + - then * / %, and - ! before an
-/// operand; parentheses and calls with commas. Throws UsageError with the text, the place in it and an
-/// example.
+/// operand; parentheses and calls with commas. Numbers may have a point and an exponent, texts stand in
+/// single quotes, names may have dots. Throws UsageError with the text, the place in it and the example.
 Expression parse_expression(const std::string &text,
-                            ExpressionGrammar grammar = ExpressionGrammar::whole_numbers);
+                            std::string_view example = "geomean(chen / chang, h < 32)");
 
 /// Throws UsageError: what is wrong with a text at a place in it.
 [[noreturn]] void wrong_expression(std::string_view text, std::size_t at, std::string_view example,
                                    const std::string &what);
-inline constexpr std::string_view whole_numbers_example =
-    "(p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on";
 
 /// What a name in an expression of whole numbers stands for.
 using Names = std::map<std::string, std::int64_t>;

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -18,7 +20,7 @@ namespace convcast {
 template <class Number> class NumberExpression {
   public:
     /// Throws UsageError where the text is no expression, or has a function that is not there.
-    explicit NumberExpression(std::string text, ExpressionGrammar grammar = ExpressionGrammar::values);
+    explicit NumberExpression(std::string text, std::string_view example = "ceil_div(images, 8) * conv1.k");
 
     /// The names in the text, each once.
     const std::vector<std::string> &names() const { return names_; }
@@ -30,48 +32,20 @@ template <class Number> class NumberExpression {
     [[noreturn]] void unknown(const std::string &name, std::vector<std::string> known) const;
 
   private:
-    enum class Doing {
-        number,
-        name,
-        negate,
-        no,
-        either,
-        both,
-        same,
-        other,
-        less,
-        more,
-        at_most,
-        at_least,
-        plus,
-        minus,
-        times,
-        over,
-        rest,
-        least,
-        most,
-        divide_up,
-        down,
-        up,
-        power,
-        unroll,
-        touch
-    };
+    struct Operator; ///< or a function, of one number or two
+    static const std::vector<Operator> &operators();
+    /// Pushes a number, or what a name stands for, or applies an operator to what was pushed last.
     struct Step {
-        Doing what = Doing::number;
-        Number number{};
-        std::size_t name = 0, at = 0; ///< index of names(); place in the text
+        std::size_t at = 0; ///< place in the text
+        const Operator *applied = nullptr;
+        std::optional<Number> number;
+        std::size_t name = 0; ///< index of names()
     };
     void add(const Expression &part);
     [[noreturn]] void wrong(std::size_t at, const std::string &what) const;
-    Number applied(const Step &step, Number a, Number b) const;
-    Number exact(const Step &step, Number a, Number b) const;
-    static bool of_one(Doing what) {
-        return what == Doing::negate || what == Doing::no || what == Doing::down || what == Doing::up;
-    }
 
     std::string text_;
-    ExpressionGrammar grammar_;
+    std::string_view example_;
     std::vector<std::string> names_;
     std::vector<Step> steps_; ///< operands before what is done with them
 };

@@ -221,7 +221,7 @@ Partition launch_of(const Tiling &o) {
          o.short_type ? cap : std::min(cap, registers_of(o))},
         o.gpu);
     part.template_arguments = {o.s.r,   o.s.s,   o.tile_w,   o.tile_h, o.tile_k,
-                               o.width, o.group, o.channels, o.n,      o.wide ? 1 : 0};
+                               o.width, o.group, o.channels, o.n,      o.wide};
     add_element_type(part, o.s);
     part.variant = std::string(o.threads <= 64 ? "two warps at most" : "") + // each copies many times a step
                    (o.s.r * o.s.s > 1 ? ""
@@ -425,7 +425,8 @@ Reads pixel_reads_of(const Tiling &o, const Partition &part) {
     const double row_bytes = wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),
                                              odd_halves(0, {tiles_apart, rows_apart, planes_apart}));
     const double of_cta = channels * (tile_rows * row_bytes);
-    return {double(o.s.n) * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
+    const double all = double(o.s.n) * (of_images * of_cta);
+    return {all, {}, all * alike_in_lines(bank_bytes, runs_apart)};
 }
 
 /// Fills in what the cores and shared memory do in the whole launch.
@@ -445,8 +446,8 @@ void fill_core_work(Partition &part, const Tiling &o, const SharedAccess &access
 Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{*this, s, gpu};
     Partition part = launch_of(o);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     const SharedAccess access{o};
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
@@ -489,10 +490,8 @@ void BlockRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const P
                     count_text(channels, "channel"), tile_w, tile_h, tile_k, count_text(unit, "element"));
 }
 
-namespace strategies {
-const StrategyKind &block_register() {
+const StrategyKind &strategies::block_register() {
     return kind_of<BlockRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

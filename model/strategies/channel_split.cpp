@@ -20,7 +20,10 @@ struct ChannelSplit {
              "filters in shared memory at a time, a multiple of 4; 0: all, or what half of it holds");
         each(stages, "stages", 2, 4, {2, 3}, "buffers of the map's bands");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        const std::string why = outside_papers(s);
+        return why.empty() && s.c == 1 ? "there is one channel: nothing to divide" : why;
+    }
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
@@ -78,11 +81,6 @@ struct Division {
     }
 };
 
-std::string ChannelSplit::outside(const ConvShape &s) {
-    const std::string why = outside_papers(s);
-    return why.empty() && s.c == 1 ? "there is one channel: nothing to divide" : why;
-}
-
 std::string ChannelSplit::settle(const ConvShape &s, const Gpu &gpu) {
     const Division d{s, gpu};
     if (s.output_bytes() > most_workspace / d.parts)
@@ -134,7 +132,7 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         ChannelSplit::about.name, {o.parts, s.n, 1},
         {cta_threads, register_cap, (bank + stages * o.channels * band) * 4, registers}, o.gpu);
-    part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide};
     part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::workspace, 0}};
     part.parts = o.parts;
     part.pieces = o.bands.turns();
@@ -248,7 +246,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{Division{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);
@@ -279,10 +277,8 @@ void ChannelSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Pa
                     count_text(o.channels, "channel"), o.parts);
 }
 
-namespace strategies {
-const StrategyKind &channel_split() {
+const StrategyKind &strategies::channel_split() {
     return kind_of<ChannelSplit>();
 }
-} // namespace strategies
 
 } // namespace convcast

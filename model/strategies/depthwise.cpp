@@ -35,36 +35,35 @@ struct Depthwise {
              "best of several numbers");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: as its outputs need");
     }
+    static std::string outside(const ConvShape &s) {
+        constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+        if (s.groups != s.c)
+            return fmt::format(
+                "only depthwise shapes, whose groups are as many as their channels; this one has "
+                "{} groups of {} channels",
+                s.groups, s.c);
+        if (s.k / s.c > most_multiplier)
+            return fmt::format("more than {} filters a channel", most_multiplier);
+        for (const std::int64_t size :
+             {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w})
+            if (size > most)
+                return fmt::format("a size of {} exceeds 32 bits", size);
+        if (s.r > most_filter_rows || s.r * s.s > 4096)
+            return fmt::format("a filter of more than {} rows or 4096 taps", most_filter_rows);
+        if ((s.r - 1) * s.dilation_h + 1 > most_window)
+            return fmt::format("a filter that reaches over more than {} rows", most_window);
+        if ((s.h + 2 * s.pad_h) * s.w > most || s.p() * s.q() > most || s.n * s.k > most ||
+            s.filter_elements() + most_planes * s.r * s.s * (s.k / s.c) > most)
+            return "a plane or a number of planes exceeds 32 bits";
+        return "";
+    }
     SettingsOf<Depthwise> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     static constexpr std::int64_t usual_outputs = 1024; ///< of a CTA
     std::string settle(const ConvShape &s, const Gpu &) { return settle_for(usual_outputs, s); }
     std::string settle_for(std::int64_t outputs, const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string Depthwise::outside(const ConvShape &s) {
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-    if (s.groups != s.c)
-        return fmt::format("only depthwise shapes, whose groups are as many as their channels; this one has "
-                           "{} groups of {} channels",
-                           s.groups, s.c);
-    if (s.k / s.c > most_multiplier)
-        return fmt::format("more than {} filters a channel", most_multiplier);
-    for (const std::int64_t size :
-         {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w})
-        if (size > most)
-            return fmt::format("a size of {} exceeds 32 bits", size);
-    if (s.r > most_filter_rows || s.r * s.s > 4096)
-        return fmt::format("a filter of more than {} rows or 4096 taps", most_filter_rows);
-    if ((s.r - 1) * s.dilation_h + 1 > most_window)
-        return fmt::format("a filter that reaches over more than {} rows", most_window);
-    if ((s.h + 2 * s.pad_h) * s.w > most || s.p() * s.q() > most || s.n * s.k > most ||
-        s.filter_elements() + most_planes * s.r * s.s * (s.k / s.c) > most)
-        return "a plane or a number of planes exceeds 32 bits";
-    return "";
-}
 
 /// Outputs of a thread, `most` or down to half as many: those of which a column is computed with the fewest
 /// surplus ones.
@@ -177,21 +176,10 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     Partition part =
         launch_of_ctas(Depthwise::about.name, {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1},
                        {t.threads, register_cap, t.shared_bytes()}, gpu);
-    part.template_arguments = {s.r,
-                               s.s,
-                               t.whole ? s.h : 0,
-                               s.w,
-                               s.stride_h,
-                               s.stride_w,
-                               t.whole ? s.pad_h : 0,
-                               s.pad_w,
-                               s.dilation_h,
-                               s.dilation_w,
-                               t.rows,
-                               t.planes,
-                               t.multiplier,
-                               t.threads,
-                               t.staged ? 1 : 0};
+    const std::int64_t whole_h = t.whole ? s.h : 0, whole_pad_h = t.whole ? s.pad_h : 0;
+    part.template_arguments = {s.r,        s.s,         whole_h,      s.w,          s.stride_h,
+                               s.stride_w, whole_pad_h, s.pad_w,      s.dilation_h, s.dilation_w,
+                               t.rows,     t.planes,    t.multiplier, t.threads,    t.staged};
     part.variant = t.whole ? "whole columns" : "";
     add_element_type(part, s);
     part.sharing_ctas = 1.0;
@@ -296,9 +284,7 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(t, gpu);
     if (part.grid[1] > 65535)
         return Infeasible{"more than 65535 bands of rows: take a larger tile_h"};
-    if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     set_core_work(part,
                   over(Loop{s.n * s.c, t.planes}, Loop{s.p(), t.tile_h},
@@ -333,10 +319,8 @@ void Depthwise::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partitio
         "computes outputs below each other.";
 }
 
-namespace strategies {
-const StrategyKind &depthwise() {
+const StrategyKind &strategies::depthwise() {
     return kind_of<Depthwise>();
 }
-} // namespace strategies
 
 } // namespace convcast

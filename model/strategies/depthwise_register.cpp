@@ -27,22 +27,21 @@ struct DepthwiseRegister {
              "output columns of a thread's patch, 1, 2 or 4; 0: the most that divide the outputs of a row");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 64");
     }
+    static std::string outside(const ConvShape &s) {
+        if (s.groups != s.c)
+            return fmt::format(
+                "only depthwise shapes, whose groups are as many as their channels; this one has "
+                "{} groups of {} channels",
+                s.groups, s.c);
+        if (s.r * s.s > most_taps)
+            return fmt::format("a filter of more than {} taps", most_taps);
+        return outside_patches(s);
+    }
     SettingsOf<DepthwiseRegister> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string DepthwiseRegister::outside(const ConvShape &s) {
-    if (s.groups != s.c)
-        return fmt::format("only depthwise shapes, whose groups are as many as their channels; this one has "
-                           "{} groups of {} channels",
-                           s.groups, s.c);
-    if (s.r * s.s > most_taps)
-        return fmt::format("a filter of more than {} taps", most_taps);
-    return outside_patches(s);
-}
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
@@ -72,17 +71,12 @@ struct Tiling {
 
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
 std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
-    if (const std::string why = settle_columns(columns, s); !why.empty())
-        return why;
     constexpr std::int64_t usual_rows = 8;
-    if (rows == 0)
-        rows = int(rows_of_patch(
-            s, std::max<std::int64_t>(1, std::min(usual_rows, PatchRows::most_window / 2 / s.stride_h))));
-    rows = int(std::min<std::int64_t>(rows, s.p()));
-    if (threads == 0)
-        threads = 64;
-    if (threads % warp_lanes != 0)
-        return fmt::format("threads must be a multiple of 32, got {}", threads);
+    const std::int64_t most_rows = PatchRows::most_window / 2 / s.stride_h;
+    if (const std::string why =
+            settle_patch(rows, columns, threads, s, std::clamp<std::int64_t>(most_rows, 1, usual_rows), 64);
+        !why.empty())
+        return why;
     const std::int64_t outputs = std::int64_t{rows} * columns;
     if (outputs > most_outputs || outputs * s.r * s.s > most_products)
         return fmt::format("patches of {} outputs are too large: at most {} are built", outputs,
@@ -91,20 +85,11 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
-    const ConvShape &s = t.s;
-    Partition part =
-        launch_of_ctas(DepthwiseRegister::about.name, {ceil_div(t.image_patches, t.knobs.threads), s.n, 1},
-                       {t.knobs.threads, t.register_cap, 0, t.registers}, gpu);
-    part.template_arguments = patch_arguments(t.patch);
-    part.template_arguments.push_back(t.multiplier);
-    add_element_type(part, s);
+    Partition part = patch_launch(
+        DepthwiseRegister::about.name, t.patch, {ceil_div(t.image_patches, t.knobs.threads), t.s.n, 1},
+        {t.knobs.threads, t.register_cap, 0, t.registers}, {t.multiplier}, t.image_patches, gpu);
     part.sharing_ctas = 1.0;
-    part.steps = 1;
-    part.barriers = 0;
-    part.filter_count = s.k;
-    part.copy_passes = 1.0;
     part.independent_sums = t.patch.rows * t.patch.columns;
-    part.busy_warps = ceil_div(std::min(part.threads, t.image_patches), warp_lanes);
     return part;
 }
 
@@ -172,7 +157,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{"more than 65535 images, of which each has CTAs of its own"};
     const Tiling t{s, *this};
     Partition part = launch_of(t, gpu);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     set_core_work(part, double(s.n) * over(Loop{t.image_patches, threads},
                                            [&](std::int64_t some) { return cta_of(t, some, {}); }));
@@ -195,10 +180,8 @@ void DepthwiseRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const 
     walk.remark = "Pixels go from global memory into registers; what neighbouring patches share lies in L1.";
 }
 
-namespace strategies {
-const StrategyKind &depthwise_register() {
+const StrategyKind &strategies::depthwise_register() {
     return kind_of<DepthwiseRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

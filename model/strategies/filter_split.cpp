@@ -45,26 +45,27 @@ double band_read(const Tiling &t, const Partition &part, std::int64_t begin, std
 
 /// What all CTAs ask L2 for: each its filters once, and piece after piece of the map.
 PieceReads count_reads(const Tiling &t, const Partition &part) {
-    PieceReads reads;
+    double staying = 0.0, coming = 0.0;
     over_ctas(t, [&](std::int64_t half, std::int64_t filters, double times) {
         for (std::int64_t piece = 0; piece < part.pieces; ++piece)
             if (const std::int64_t rows = t.count_of(piece, half); rows > 0)
-                reads.coming.bytes +=
-                    times * band_read(t, part, t.begin_of(piece, half), rows, piece % part.stages);
-        reads.staying += times * spanned_bytes(double(filters * t.taps) * 4.0);
+                coming += times * band_read(t, part, t.begin_of(piece, half), rows, piece % part.stages);
+        staying += times * spanned_bytes(double(filters * t.taps) * 4.0);
     });
     // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
     // same SM, have read, as far as L1 reaches back to their common rows.
     if (!t.wide && l1_bytes(part, t.gpu) >= 4.0 * double(part.band_floats) * 4.0)
-        reads.coming.bytes = double(t.shares * t.s.n * (t.s.h * t.s.w * 4));
+        coming = double(t.shares * t.s.n * (t.s.h * t.s.w * 4));
     const std::int64_t row_bytes = t.s.w * 4, piece_bytes = t.piece * row_bytes;
-    if (t.wide) // with those of other parts of the filters, which pass over the same map
-        reads.coming.alike = alike_in_lines(
-            part.bank_floats * 4, {{-t.s.h * row_bytes, t.s.n},
-                                   {-t.half * row_bytes, 2},
-                                   next_buffer(part.band_floats * 4, piece_bytes, part.stages, part.steps),
-                                   next_turn(piece_bytes, part.stages, part.steps)});
-    return reads;
+    if (!t.wide)
+        return {{staying}, {coming}};
+    // With those of other parts of the filters, which pass over the same map.
+    const double alike = alike_in_lines(
+        part.bank_floats * 4, {{-t.s.h * row_bytes, t.s.n},
+                               {-t.half * row_bytes, 2},
+                               next_buffer(part.band_floats * 4, piece_bytes, part.stages, part.steps),
+                               next_turn(piece_bytes, part.stages, part.steps)});
+    return {{staying}, {coming, {}, coming * alike}};
 }
 
 } // namespace
@@ -77,10 +78,8 @@ void FilterSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Par
     walk = walk_of(*this, s, gpu, false, launch);
 }
 
-namespace strategies {
-const StrategyKind &filter_split() {
+const StrategyKind &strategies::filter_split() {
     return kind_of<FilterSplit>();
 }
-} // namespace strategies
 
 } // namespace convcast

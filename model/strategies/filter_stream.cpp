@@ -130,7 +130,7 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         FilterStream::about.name, {o.shares.turns(), s.n, 1},
         {32 * o.warps, cap_for(o, o.rows), (o.floats + o.stages * o.channels * band_floats) * 4}, o.gpu);
-    part.template_arguments = {s.r, s.s, s.w, o.rows, o.group, o.channels, o.stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.rows, o.group, o.channels, o.stages, o.wide};
     part.variant = o.warps <= 2  ? "two warps at most" // each copies many times a step
                    : o.taps == 1 ? "1 x 1" // nothing between the loads of one channel and the next
                                  : "";
@@ -202,14 +202,12 @@ void fill_counts(Partition &part, const Tiling &o) {
 }
 
 /// What L2 sees of the copies of a channel of an image by one CTA.
-CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
+Reads map_reads_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.pieces, channels = o.channels;
     const double run_bytes = band_bytes(o.s, bands), runs = double(bands);
-    if (!o.wide) { // rows that bands have in common lie in L1 as far as it keeps them while a band passes
-        const double kept = kept_by_l1(spanned_bytes(double(plane)), runs * spanned_bytes(run_bytes),
-                                       double(o.s.c) * run_bytes, part, o.gpu);
-        return {kept, kept};
-    }
+    if (!o.wide) // rows that bands have in common lie in L1 as far as it keeps them while a band passes
+        return {kept_by_l1(spanned_bytes(double(plane)), runs * spanned_bytes(run_bytes),
+                           double(o.s.c) * run_bytes, part, o.gpu)};
     return copied({true,
                    runs,
                    run_bytes,
@@ -224,11 +222,13 @@ CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
 void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const double parts = double(part.grid[0]), ctas = double(part.ctas);
-    const CopiedBytes map = map_reads_of(o, part);
-    part.work.l2_read_bytes =
-        ctas * (double(s.c) * map.requested + spanned_bytes(double(s.filter_bytes()) / parts));
+    const Reads map = map_reads_of(o, part);
     // All CTAs of an image pass over the same map, each on an SM of its own.
-    part.mergeable_reads = mergeable_reads(ctas * double(s.c) * map.alike, {parts, 1.0}, part, o.gpu);
+    set_reads(part,
+              {{ctas * (double(s.c) * map.bytes + spanned_bytes(double(s.filter_bytes()) / parts)),
+                {parts, 1.0},
+                ctas * double(s.c) * map.alike}},
+              o.gpu);
     part.work.l2_write_bytes = written_bytes_of_columns(s, o.rows);
     fill_writes(part, s, o.gpu);
 }
@@ -238,7 +238,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{Bank{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);
@@ -265,10 +265,8 @@ void FilterStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Pa
                     count_text(walk.pixels.rows, "row"));
 }
 
-namespace strategies {
-const StrategyKind &filter_stream() {
+const StrategyKind &strategies::filter_stream() {
     return kind_of<FilterStream>();
 }
-} // namespace strategies
 
 } // namespace convcast

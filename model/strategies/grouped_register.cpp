@@ -37,20 +37,18 @@ struct GroupedRegister {
              "registers");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 128");
     }
+    static std::string outside(const ConvShape &s) {
+        if (s.groups == 1)
+            return "only shapes of several groups; this one has one";
+        if (s.groups == s.c)
+            return "not depthwise shapes, whose groups are as many as their channels";
+        return outside_patches(s);
+    }
     SettingsOf<GroupedRegister> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string GroupedRegister::outside(const ConvShape &s) {
-    if (s.groups == 1)
-        return "only shapes of several groups; this one has one";
-    if (s.groups == s.c)
-        return "not depthwise shapes, whose groups are as many as their channels";
-    return outside_patches(s);
-}
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
@@ -93,7 +91,8 @@ bool loads_together(const PatchRows &patch, std::int64_t outputs, std::int64_t c
 std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     const GroupedRegister given = *this;
     const std::int64_t group_filters = s.k / s.groups;
-    if (const std::string why = settle_columns(columns, s); !why.empty())
+    constexpr std::int64_t usual_rows = 2;
+    if (const std::string why = settle_patch(rows, columns, threads, s, usual_rows, 128); !why.empty())
         return why;
     if (filters == 0)
         filters = widest_divisor(group_filters, 8);
@@ -101,14 +100,6 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
         return fmt::format("filters must be 1, 2, 4 or 8, got {}", filters);
     if (group_filters % filters != 0)
         return fmt::format("filters = {} does not divide the {} filters of a group", filters, group_filters);
-    constexpr std::int64_t usual_rows = 2;
-    if (rows == 0)
-        rows = int(rows_of_patch(s, usual_rows));
-    rows = int(std::min<std::int64_t>(rows, s.p()));
-    if (threads == 0)
-        threads = 128;
-    if (threads % warp_lanes != 0)
-        return fmt::format("threads must be a multiple of 32, got {}", threads);
     const auto outputs = [&] { return std::int64_t{rows} * columns * filters; };
     const auto refused = [&] { return too_large({s, rows, columns}, outputs()); };
     for (std::string why = refused(); !why.empty(); why = refused())
@@ -131,26 +122,18 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
-    const ConvShape &s = t.s;
     // Of a thread: its sums, the pixels under its patch, a tap of its filters, places.
     constexpr std::int64_t places = 24;
     const std::int64_t pixels = t.at_once * t.patch.loaded_rows() * t.patch.row_pixels(),
                        registers = round_up(t.outputs + pixels + t.filters + places, 8);
-    Partition part = launch_of_ctas(
-        GroupedRegister::about.name, {t.tiles * t.blocks, s.groups, 1},
-        {t.knobs.threads, std::clamp<std::int64_t>(registers, 48, 232), t.filters * t.values * 4}, gpu);
-    part.template_arguments = patch_arguments(t.patch);
-    for (const std::int64_t further : {t.filters, t.at_once, t.channels, t.group_filters})
-        part.template_arguments.push_back(further);
-    add_element_type(part, s);
+    Partition part = patch_launch(
+        GroupedRegister::about.name, t.patch, {t.tiles * t.blocks, t.s.groups, 1},
+        {t.knobs.threads, std::clamp<std::int64_t>(registers, 48, 232), t.filters * t.values * 4},
+        {t.filters, t.at_once, t.channels, t.group_filters}, t.patches, gpu);
     part.sharing_ctas = double(t.blocks);
     part.steps = t.channels / t.at_once;
-    part.barriers = 0; // of a step: the only barrier of a CTA follows the copy of its filters
-    part.filter_count = s.k;
     part.tile_k = t.filters;
-    part.copy_passes = 1.0;
     part.independent_sums = t.outputs;
-    part.busy_warps = ceil_div(std::min(part.threads, t.patches), warp_lanes);
     return part;
 }
 
@@ -197,8 +180,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const double maps = double(s.groups * t.blocks) *
                         read_through_l1(std::min(cta, planes * plane), planes * plane, double(t.tiles), part,
                                         gpu, Again::anywhere, part.drain.store_bytes);
-    part.work.l2_read_bytes = maps + double(part.ctas) * filter_bytes;
-    part.mergeable_reads = mergeable_reads(maps, {double(t.blocks), 1.0}, part, gpu);
+    set_reads(part, {{maps, {double(t.blocks), 1.0}}, {double(part.ctas) * filter_bytes}}, gpu);
     fill_patch_traffic(part, t.patch, gpu);
     part.step.load_bytes = maps / double(part.ctas * part.steps);
     part.drain.load_bytes = filter_bytes;
@@ -227,9 +209,7 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (t.patches + threads >= most_index || t.tiles * t.blocks >= most_index)
         return Infeasible{"more than 2^31 patches of outputs, or CTAs along x of the grid"};
     Partition part = launch_of(t, gpu);
-    if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;
@@ -265,10 +245,8 @@ void GroupedRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Pa
                   "neighbouring patches share lies in L1.";
 }
 
-namespace strategies {
-const StrategyKind &grouped_register() {
+const StrategyKind &strategies::grouped_register() {
     return kind_of<GroupedRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

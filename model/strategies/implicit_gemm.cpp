@@ -193,18 +193,15 @@ StepWork step_of(const Tiling &t, const ThreadCopies &copies) {
 }
 
 /// Where the quads of a slice are no multiple of the parts of a step, some warps have one more.
-std::optional<double> busiest_scheduler_of(const Tiling &t) {
-    std::vector<std::int64_t> of_scheduler(static_cast<std::size_t>(t.gpu.limits.schedulers_per_sm));
-    if (!t.by_filter || t.warps % std::ssize(of_scheduler) != 0)
-        return std::nullopt;
+void deal_out_quads(Partition &part, const Tiling &t) {
+    if (!t.by_filter || t.warps % t.gpu.limits.schedulers_per_sm != 0)
+        return;
     const std::int64_t quads = t.slice / 4, tile_warps_of_part = t.warps / t.g.warp_split;
-    for (std::int64_t warp = 0; warp < t.warps; ++warp) {
+    deal_out(part, t.gpu, t.warps, [&](std::int64_t warp) {
         const std::int64_t turn = warp / tile_warps_of_part;
-        of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] +=
-            quads * (turn + 1) / t.g.warp_split - quads * turn / t.g.warp_split;
-    }
-    return double(*std::max_element(of_scheduler.begin(), of_scheduler.end())) * double(of_scheduler.size()) /
-           double(quads * tile_warps_of_part);
+        return quads * (turn + 1) / t.g.warp_split - quads * turn / t.g.warp_split;
+    });
+    part.scheduler_warps.reset(); // all warps are busy
 }
 
 /// What a CTA does once.
@@ -244,7 +241,6 @@ struct StepsDone {
 };
 
 StepsDone steps_done(const Tiling &t, const Partition &part) {
-    const Banks banks = banks_of(t.gpu.profile);
     const double all = double(part.ctas) / double(t.g.split) * double(t.steps);
     StepsDone done{all, all, all * t.load_wavefronts};
     // In a single step without a loop and with four pixels a thread the compiler puts all arithmetic under
@@ -263,20 +259,15 @@ StepsDone steps_done(const Tiling &t, const Partition &part) {
             last_tiles *
             (t.load_wavefronts -
              warps_m * double(t.slice) *
-                 (double(left / warp_pixels) * row_load_passes(banks, t.g, t.lanes_n, t.lanes_n) +
-                  row_load_passes(banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+                 (double(left / warp_pixels) * row_load_passes(t.banks, t.g, t.lanes_n, t.lanes_n) +
+                  row_load_passes(t.banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }
 
-/// Something of a launch's pixels, and of its filters.
-struct OfBoth {
-    double pixels, filters;
-};
-
 /// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups.
 /// ThreadCopies of 16 bytes pass L1; of others it keeps what the taps have in common.
-OfBoth asked_bytes(const Tiling &t, const Partition &part) {
+TileReads asked_bytes(const Tiling &t, const Partition &part) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
         t.wide_pixels ? wide_copy_bytes(4.0 * double(std::min<std::int64_t>(t.g.tile_pixels, t.pixels)),
@@ -299,8 +290,8 @@ OfBoth asked_bytes(const Tiling &t, const Partition &part) {
 
 /// Bytes that the launch requests from L2. CTAs of other filters, or of a neighbouring tile, may read on the
 /// same SM what is still in L1.
-OfBoth requested_bytes(const Tiling &t, const Partition &part) {
-    const OfBoth asked = asked_bytes(t, part);
+TileReads requested_bytes(const Tiling &t, const Partition &part) {
+    const TileReads asked = asked_bytes(t, part);
     const double tiles = double(t.pixel_tiles * t.filter_tiles * t.s.groups);
     const double images = t.g.tile_pixels > t.s.p() * t.s.q() ? 1.0 : double(t.s.n), // else as one
         of_cta = double(t.channels) * asked.pixels / t.g.split;
@@ -339,7 +330,7 @@ double requests_of_filter_line(const Tiling &t) {
 }
 
 /// The share of requested_bytes that can be coalesced with requests of other SMs.
-OfBoth alike_shares(const Tiling &t) {
+TileReads alike_shares(const Tiling &t) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
         t.wide_pixels ? alike_in_lines(
@@ -373,12 +364,9 @@ void count_work(Partition &part, const Tiling &t) {
     work.shared_wavefronts = done.load_wavefronts + ctas * part.drain.shared_wavefronts;
     work.shared_conflicts = 0.0;
 
-    const OfBoth reads = requested_bytes(t, part), alike = alike_shares(t);
     if (t.by_filter && t.pitch != t.slice) // else L1 and the GPC merge requests
         part.line_turns = double(t.pixel_tiles) * requests_of_filter_line(t) * double(part.steps);
-    work.l2_read_bytes = reads.pixels + reads.filters;
-    part.mergeable_reads =
-        mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, t.gpu);
+    set_tile_reads(part, requested_bytes(t, part), alike_shares(t), t.gpu);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels. An image's outputs end a run.
     const std::int64_t map = t.s.p() * t.s.q(),
@@ -570,12 +558,12 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     if (registers == 0)
         return Infeasible{too_few_registers(*this, t.threads)};
     Partition part = launch_of(t, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     if (part.grid[0] > most_tiles)
         return Infeasible{"more than 2^30 CTAs; take larger tiles"};
     part.step = step_of(t, copies);
-    part.busiest_scheduler = busiest_scheduler_of(t);
+    deal_out_quads(part, t);
     part.drain = drain_of(t, copies);
     count_work(part, t);
 
@@ -585,10 +573,8 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-namespace strategies {
-const StrategyKind &implicit_gemm() {
+const StrategyKind &strategies::implicit_gemm() {
     return kind_of<ImplicitGemm>();
 }
-} // namespace strategies
 
 } // namespace convcast

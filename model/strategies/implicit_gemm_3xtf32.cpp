@@ -25,25 +25,23 @@ struct ImplicitGemm3xTf32 {
         each(stages, "stages", 0, 8, {}, "buffers of the prefetch pipeline, 2 at least");
         each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the values: 1, 2, 4 or 8");
     }
+    static std::string outside(const ConvShape &s) {
+        if (const std::string why = outside_tiles(s); !why.empty())
+            return why;
+        // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a
+        // sum of many.
+        constexpr std::int64_t least_products = 8;
+        if (s.products() < least_products)
+            return fmt::format("a sum of {} products, fewer than 8, would be less accurate than FP32",
+                               s.products());
+        return "";
+    }
     SettingsOf<ImplicitGemm3xTf32> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
 constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
 constexpr std::int64_t group_threads = 128; // of a warpgroup
-
-std::string ImplicitGemm3xTf32::outside(const ConvShape &s) {
-    if (const std::string why = outside_tiles(s); !why.empty())
-        return why;
-    // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a sum
-    // of many.
-    constexpr std::int64_t least_products = 8;
-    if (s.products() < least_products)
-        return fmt::format("a sum of {} products, fewer than 8, would be less accurate than FP32",
-                           s.products());
-    return "";
-}
 
 /// What follows from shape and knobs, and several parts of a plan need.
 struct Tiling : ImplicitGemm3xTf32 {
@@ -334,9 +332,8 @@ void count_reads(Partition &part, const Tiling &t, double all_steps) {
         double(t.filter_tiles * t.s.groups) *
         (double(t.pixel_tiles - 1) * tile_pixel_bytes(t, t.tile_pixels) + tile_pixel_bytes(t, last_pixels));
     const double filter_reads = all_steps * t.depth * row_values * 8.0 * t.tile_k;
-    part.work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = t.wide_pixels ? alike_in_lines(0, {{t.s.h * t.s.w * 4, t.s.c}}) : 1.0;
-    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, t.gpu);
+    set_tile_reads(part, {pixel_reads, filter_reads}, {alike, 1.0}, t.gpu);
 }
 
 /// Fills in the work of the whole launch.
@@ -421,10 +418,8 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
     return with_filters(std::move(out), prepare_launch(t), s);
 }
 
-namespace strategies {
-const StrategyKind &implicit_gemm_3xtf32() {
+const StrategyKind &strategies::implicit_gemm_3xtf32() {
     return kind_of<ImplicitGemm3xTf32>();
 }
-} // namespace strategies
 
 } // namespace convcast

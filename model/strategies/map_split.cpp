@@ -63,12 +63,11 @@ double filter_reads(const Tiling &t, const Partition &part) {
 }
 
 PieceReads count_reads(const Tiling &t, const Partition &part) {
-    PieceReads reads;
+    double staying = 0.0;
     over_ctas(t, [&](std::int64_t, std::int64_t rows, double times) {
-        reads.staying += times * band_read(t, part, rows);
+        staying += times * band_read(t, part, rows);
     });
-    reads.coming.bytes = filter_reads(t, part);
-    return reads;
+    return {{staying}, {filter_reads(t, part)}};
 }
 
 } // namespace
@@ -81,10 +80,8 @@ void MapSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partit
     walk = walk_of(*this, s, gpu, true, launch);
 }
 
-namespace strategies {
-const StrategyKind &map_split() {
+const StrategyKind &strategies::map_split() {
     return kind_of<MapSplit>();
 }
-} // namespace strategies
 
 } // namespace convcast

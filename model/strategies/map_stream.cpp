@@ -96,7 +96,7 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         MapStream::about.name, {o.rows.turns(), s.n, 1},
         {32 * o.warps, o.register_cap, round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4}, o.gpu);
-    part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide};
     part.parts = o.gpu.limits.sm_count;
     part.tile_h = o.rows.tile;
     part.tile_k = o.tile_k;
@@ -176,7 +176,7 @@ void fill_counts(Partition &part, const Tiling &o) {
 }
 
 /// What L2 sees of the map's copies.
-CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
+Reads map_reads_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.grid[0];
     return copied({o.wide,
                    double(o.s.n * o.s.c * bands),
@@ -188,12 +188,9 @@ CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
                     {o.s.n, o.s.c * plane}}});
 }
 
-/// Bytes of filters, and of sums of the piece before, that the SMs request from L2: all CTAs go through all
-/// filters, and read their sums from L1 if it has room. Of the map, `map_of_cta` bytes pass through it.
-struct StreamReads {
-    double filters, sums;
-};
-StreamReads stream_reads_of(const Tiling &o, double map_of_cta, const Partition &part) {
+/// What the SMs request from L2 of filters and of sums of the piece before: all CTAs go through all filters,
+/// and read their sums from L1 if it has room. Of the map, `map_of_cta` bytes pass through it.
+std::array<Reads, 2> stream_reads_of(const Tiling &o, double map_of_cta, const Partition &part) {
     const ConvShape &s = o.s;
     const double pieces = double(part.pieces), bands = double(part.grid[0]);
     const double ctas = double(part.ctas), count = double(s.k);
@@ -211,9 +208,10 @@ StreamReads stream_reads_of(const Tiling &o, double map_of_cta, const Partition 
     // A CTA's rows of an output follow one another; warps side by side find a common sector in L1.
     const double sums_run = double(s.p() * s.q() * 4) / bands;
     const double read_again = double(s.output_bytes()) * spanned_bytes(sums_run) / sums_run;
-    return {
-        read_through_l1(of_filters, of_filters, ctas, part, o.gpu, Again::in_turn, sums_of_cta + map_of_cta),
-        kept_by_l1(0.0, (pieces - 1.0) * read_again, between, part, o.gpu)};
+    const double read =
+        read_through_l1(of_filters, of_filters, ctas, part, o.gpu, Again::in_turn, sums_of_cta + map_of_cta);
+    return {Reads{read, {ctas, 1.0}},
+            Reads{kept_by_l1(0.0, (pieces - 1.0) * read_again, between, part, o.gpu)}};
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
@@ -222,14 +220,14 @@ void add_traffic(Partition &part, const Tiling &o) {
     const Gpu &gpu = o.gpu;
     const double pieces = double(part.pieces), ctas = double(part.ctas);
     const double output_bytes = double(s.output_bytes());
-    const CopiedBytes map = map_reads_of(o, part);
-    const StreamReads stream = stream_reads_of(o, o.wide ? 0.0 : map.requested / ctas, part);
+    Reads map = map_reads_of(o, part);
+    const auto [filters, sums] = stream_reads_of(o, o.wide ? 0.0 : map.bytes / ctas, part);
     // CTAs side by side have rows of the map in common, each at another place of its copies: of 16 bytes they
     // come to them soon enough after each other, by 4 bytes not, as counted.
-    const double readers = double(o.map_floats(part.tile_h)) / double(part.tile_h * s.w);
-    part.mergeable_reads = mergeable_reads(stream.filters, {ctas, 1.0}, part, gpu) +
-                           mergeable_reads(o.wide ? map.alike : 0.0, {readers, 1.0}, part, gpu);
-    part.work.l2_read_bytes = map.requested + stream.filters + stream.sums;
+    map.readers = {double(o.map_floats(part.tile_h)) / double(part.tile_h * s.w), 1.0};
+    if (!o.wide)
+        map.alike = 0.0;
+    set_reads(part, {filters, map, sums}, gpu);
     part.work.l2_write_bytes = pieces * written_bytes_of_flat_rows(s, part.tile_h); // each stores its sums
     fill_writes(part, s, gpu, pieces);
     // The sums of a piece are read again by the next, when all that is resident has stored its own.
@@ -247,7 +245,7 @@ Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{
             fmt::format("tile_k = {} needs {} warps, a CTA has at most {}", tile_k, o.groups, o.most_warps)};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);
@@ -275,10 +273,8 @@ void MapStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Parti
                     count_text(pieces, "piece"), tile_k);
 }
 
-namespace strategies {
-const StrategyKind &map_stream() {
+const StrategyKind &strategies::map_stream() {
     return kind_of<MapStream>();
 }
-} // namespace strategies
 
 } // namespace convcast

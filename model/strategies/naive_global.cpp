@@ -7,6 +7,8 @@
 namespace convcast {
 namespace {
 
+constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
+
 /// Outputs are counted through (n, k, p, q); thread i computes output i with c / groups * r * s multiply-adds
 /// straight from global memory, so L1 alone gives reuse. Does every FP32 shape: stride, padding, dilation,
 /// groups, R != S, and outputs of more than 2^31 elements.
@@ -19,12 +21,20 @@ struct NaiveGlobal {
         each(threads, "threads", 32, 1024, {64, 128, 256, 512, 1024},
              "threads of a CTA, a multiple of 32; neighbours compute neighbouring outputs");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        if (s.dtype != DataType::f32)
+            return "only FP32 is built for this strategy";
+        if (s.fmas().value > 1e17)
+            return "more than 1e17 multiply-adds: days on any GPU";
+        for (const std::int64_t size : {s.n, s.c, s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.k, s.r * s.s,
+                                        s.stride_h, s.stride_w, s.dilation_h * s.r, s.dilation_w * s.s})
+            if (size > int_max)
+                return fmt::format("a size of {} exceeds 32 bits", size);
+        return "";
+    }
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 
 /// Passes through L1 of a warp's pixels of one tap, on average over the warps of a plane, of which as many
 /// are looked at as a row of outputs can be cut into.
@@ -66,18 +76,6 @@ std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
     return even ? 40 : taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
 }
 
-std::string NaiveGlobal::outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
-    for (const std::int64_t size : {s.n, s.c, s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.k, s.r * s.s,
-                                    s.stride_h, s.stride_w, s.dilation_h * s.r, s.dilation_w * s.s})
-        if (size > int_max)
-            return fmt::format("a size of {} exceeds 32 bits", size);
-    return "";
-}
-
 } // namespace
 
 Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
@@ -93,7 +91,7 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     part.variant = std::string(padded ? "padded" : "") + (unrolled ? ""
                                                           : padded ? ", a loop of taps"
                                                                    : "a loop of taps");
-    part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
+    part.template_arguments = {s.r, s.s, threads, padded, outputs + threads > int_max};
     part.sharing_ctas = double(part.grid[0]) / double(s.n);
     if (part.grid[0] > int_max)
         return Infeasible{
@@ -102,8 +100,8 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     part.filter_count = s.k;
     part.busy_warps = ceil_div(std::min<std::int64_t>(threads, outputs), 32);
     part.barriers = 0;
-    if (part.ctas_per_sm < 1)
-        return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", threads)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
 
     // A tap is two loads, an FMA and a turn of its loop; where there is padding each of its coordinates is
     // compared. A thread finds its output with three divisions, of 64 bits where there are so many outputs.
@@ -146,12 +144,12 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
                                  std::max(1.0, full_ctas / images), part, gpu, Again::anywhere);
     const double filter_reads = read_through_l1(std::min(filter_bytes, all_filters), all_filters,
                                                 std::max(1.0, full_ctas), part, gpu, Again::in_turn);
-    work.l2_read_bytes = pixel_reads + filter_reads;
     const double plane_ctas = // of a filter and an image, which follow one another
         std::max(1.0, double(s.p() * s.q()) / double(threads));
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads, {ctas / images / plane_ctas / double(s.groups), plane_ctas}, part, gpu) +
-        mergeable_reads(filter_reads, {plane_ctas, 1.0}, part, gpu);
+    set_reads(part,
+              {{pixel_reads, {ctas / images / plane_ctas / double(s.groups), plane_ctas}},
+               {filter_reads, {plane_ctas, 1.0}}},
+              gpu);
     work.l2_write_bytes = double(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
     const double resident = double(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);
@@ -174,10 +172,8 @@ void NaiveGlobal::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partit
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
 }
 
-namespace strategies {
-const StrategyKind &naive_global() {
+const StrategyKind &strategies::naive_global() {
     return kind_of<NaiveGlobal>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -21,28 +21,26 @@ struct NaiveShared {
         each(map, "map", 0, 2, {1, 2},
              "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        if (s.dtype != DataType::f32)
+            return "only FP32 is built for this strategy";
+        if (s.stride_h > 2 || s.stride_w > 2)
+            return "this strategy has strides 1 and 2; naive_global has all";
+        if (s.dilation_h != 1 || s.dilation_w != 1)
+            return "this strategy has no dilation; naive_global has";
+        if (s.groups != 1)
+            return "this strategy has one group; naive_global has any number";
+        if (s.fmas().value > 1e17)
+            return "more than 1e17 multiply-adds: days on any GPU";
+        constexpr std::int64_t most = std::int64_t{1} << 30;
+        if (s.h * s.w > most || s.c * s.r * s.s > most || s.n > 65535 || s.k > 65535)
+            return "an image, filter, filter set or batch is too large for 32-bit indices and the grid";
+        return "";
+    }
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string NaiveShared::outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    if (s.stride_h > 2 || s.stride_w > 2)
-        return "this strategy has strides 1 and 2; naive_global has all";
-    if (s.dilation_h != 1 || s.dilation_w != 1)
-        return "this strategy has no dilation; naive_global has";
-    if (s.groups != 1)
-        return "this strategy has one group; naive_global has any number";
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (s.h * s.w > most || s.c * s.r * s.s > most || s.n > 65535 || s.k > 65535)
-        return "an image, filter, filter set or batch is too large for 32-bit indices and the grid";
-    return "";
-}
 
 /// Registers of a thread where the map is in global memory, as compiled for sm_90 (NVRTC 13.0): by how many
 /// pixels are under way at once.
@@ -107,8 +105,7 @@ Partition launch_of(const Tiling &t) {
     part.variant = t.shared_map ? "map in shared memory"
                    : t.unrolled ? "map in global memory"
                                 : "map in global memory, a loop of taps";
-    part.template_arguments = {
-        t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map ? 1 : 0};
+    part.template_arguments = {t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.bank_floats = bank_floats;
     part.band_floats = band_floats;
@@ -238,9 +235,8 @@ void fill_reads(Partition &part, const Tiling &t) {
     const double pixel_reads = image_reads(t.s, of_tiles, t.tiles * planes, part, t.gpu),
                  of_filters =
                      filter_reads(of_filter, of_filter * planes, double(t.s.n * t.s.k), t.tiles, part, t.gpu);
-    part.work.l2_read_bytes = pixel_reads + of_filters;
-    part.mergeable_reads = mergeable_reads(pixel_reads, {planes, t.tiles}, part, t.gpu) +
-                           mergeable_reads(of_filters, filter_readers(t.s, t.tiles, planes), part, t.gpu);
+    set_reads(part, {{pixel_reads, {planes, t.tiles}}, {of_filters, filter_readers(t.s, t.tiles, planes)}},
+              t.gpu);
 }
 
 /// The work of the whole launch.
@@ -267,7 +263,7 @@ Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(tiling);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
     const Warps warps = warps_of(tiling);
     fill_step(part, tiling, warps);
@@ -295,10 +291,8 @@ void NaiveShared::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Par
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
 }
 
-namespace strategies {
-const StrategyKind &naive_shared() {
+const StrategyKind &strategies::naive_shared() {
     return kind_of<NaiveShared>();
 }
-} // namespace strategies
 
 } // namespace convcast

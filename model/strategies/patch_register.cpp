@@ -28,8 +28,16 @@ struct PatchRegister {
              "threads of a CTA, a multiple of 32, each a column of outputs; 0: the model chooses");
         each(tile_k, "tile_k", 0, 1024, {1, 4, 8, 32}, "filters of a CTA; 0: the model chooses");
     }
+    static std::string outside(const ConvShape &s) {
+        if (const std::string why = outside_papers(s); !why.empty())
+            return why;
+        if (s.c != 1)
+            return fmt::format("the single-channel kernels need c = 1, got c = {}", s.c);
+        if (s.r * s.s > 64)
+            return "a patch of more than 64 taps does not stay in registers";
+        return s.q() > 65536 ? "rows of more than 65536 outputs exceed the stores' offsets" : "";
+    }
     SettingsOf<PatchRegister> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
@@ -171,16 +179,6 @@ std::int64_t registers_of(const Tiling &o) {
     return five ? cap - (o.rows == 4 ? 16 : 24) : seven ? cap - 40 : cap;
 }
 
-std::string PatchRegister::outside(const ConvShape &s) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return why;
-    if (s.c != 1)
-        return fmt::format("the single-channel kernels need c = 1, got c = {}", s.c);
-    if (s.r * s.s > 64)
-        return "a patch of more than 64 taps does not stay in registers";
-    return s.q() > 65536 ? "rows of more than 65536 outputs exceed the stores' offsets" : "";
-}
-
 /// Why the strategy has no such knobs; "" if it has.
 std::string refused(const PatchRegister &knobs, const ConvShape &s) {
     if (knobs.threads % 32 != 0)
@@ -209,8 +207,8 @@ Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         PatchRegister::about.name, {o.position_ctas, o.filter_ctas, o.chunks * o.s.n},
         {o.threads, o.register_cap, o.shares_taps ? o.bank_values(o.tile_k) * 4 : 0, registers_of(o)}, o.gpu);
-    part.template_arguments = {o.s.r,  o.s.s,     o.rows,   o.vector,           o.s.q(),
-                               o.band, o.classes, o.chunks, o.streamed ? 1 : 0, o.shares_taps ? 0 : 1};
+    part.template_arguments = {o.s.r,  o.s.s,     o.rows,   o.vector,   o.s.q(),
+                               o.band, o.classes, o.chunks, o.streamed, !o.shares_taps};
     part.tile_k = o.tile_k;
     part.filter_count = o.s.k;
     part.sharing_ctas = double(o.position_ctas * o.filter_ctas * o.chunks);
@@ -269,9 +267,8 @@ void count_reads(Partition &part, const Tiling &o) {
         images * read_through_l1(pixel_bytes, image_bytes, ctas / images, part, o.gpu, Again::anywhere);
     const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
                                              ctas, part, o.gpu, Again::in_turn);
-    part.work.l2_read_bytes = pixel_reads + tap_reads;
-    part.mergeable_reads = mergeable_reads(pixel_reads, {double(part.grid[1]), position_ctas}, part, o.gpu) +
-                           mergeable_reads(tap_reads, {position_ctas, 1.0}, part, o.gpu);
+    set_reads(part, {{pixel_reads, {double(part.grid[1]), position_ctas}}, {tap_reads, {position_ctas, 1.0}}},
+              o.gpu);
 }
 
 /// The work of the launch. Only whole warps past the last position are idle; a filter past the last one is
@@ -335,8 +332,8 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(o);
     if (part.grid[1] > 65535 || part.grid[2] > 65535 || o.positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
-    if (part.ctas_per_sm < 1)
-        return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     const WarpCounts counts{o};
     const TapCopies copies = tap_copies(o);
     count_cta(part, o, counts, copies);
@@ -345,10 +342,8 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-namespace strategies {
-const StrategyKind &patch_register() {
+const StrategyKind &strategies::patch_register() {
     return kind_of<PatchRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

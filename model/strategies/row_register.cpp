@@ -30,21 +30,19 @@ struct RowRegister {
         each(tile_k, "tile_k", 0, 16384, {8, 16, 32, 64},
              "filters of a CTA; 0: all of a launch, as in the paper");
     }
-    static std::string outside(const ConvShape &s);
+    static std::string outside(const ConvShape &s) {
+        if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
+            return why;
+        if (s.c != 1)
+            return fmt::format("Chen's special case needs c = 1, got c = {}", s.c);
+        return s.r * s.s > constant_bank_bytes / s.element_bytes()
+                   ? "one filter exceeds the 64 KB of constant memory"
+                   : "";
+    }
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string RowRegister::outside(const ConvShape &s) {
-    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
-        return why;
-    if (s.c != 1)
-        return fmt::format("Chen's special case needs c = 1, got c = {}", s.c);
-    return s.r * s.s > constant_bank_bytes / s.element_bytes()
-               ? "one filter exceeds the 64 KB of constant memory"
-               : "";
-}
 
 Bytes bank_width_of(const Gpu &gpu) {
     return gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
@@ -111,7 +109,7 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     Partition part = launch_of_ctas(
         RowRegister::about.name, {t.tiles_x, t.tiles_y, t.s.n * tiles_k},
         {t.threads, t.registers, round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16)}, t.gpu);
-    part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
+    part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units};
     add_element_type(part, t.s);
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
@@ -189,11 +187,10 @@ void fill_reads(Partition &part, const Tiling &t) {
     const double of_cta = t.tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, t.bytes)
                                          : rows_of_cta * spanned_bytes(row_bytes, t.bytes);
     const double pixel_reads = image_reads(t.s, of_cta, tiles * tiles_k, part, t.gpu);
-    part.work.l2_read_bytes = pixel_reads + double(part.constant_bytes);
     const Readers readers = tiles_k > 1.0
                                 ? Readers{tiles_k, tiles}
                                 : Readers{double(t.tile_h + t.s.r - 1) / double(t.tile_h), double(t.tiles_x)};
-    part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, t.gpu);
+    set_reads(part, {{pixel_reads, readers}, {double(part.constant_bytes)}}, t.gpu);
 }
 
 /// The work of the whole launch.
@@ -237,8 +234,8 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
         Partition part = launch_of(tiling, begin, tile_k);
         if (part.grid[1] > 65535 || part.grid[2] > 65535)
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
-        if (part.ctas_per_sm < 1)
-            return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
+        if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+            return Infeasible{why};
         fill_step(part, tiling, row);
         fill_work(part, tiling, row);
         launches.push_back(std::move(part));
@@ -272,10 +269,8 @@ void RowRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Par
                   grouped(launch.constant_bytes) + " bytes) are used one after another.";
 }
 
-namespace strategies {
-const StrategyKind &row_register() {
+const StrategyKind &strategies::row_register() {
     return kind_of<RowRegister>();
 }
-} // namespace strategies
 
 } // namespace convcast

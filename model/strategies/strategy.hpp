@@ -14,6 +14,7 @@
 //   tensor_cores    whether it multiplies on them
 #pragma once
 
+#include "every_strategy.hpp"
 #include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
@@ -186,11 +187,6 @@ inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_
     return part;
 }
 
-/// Bytes that all CTAs request from L2, and the share of them that can be coalesced (W6).
-struct Reads {
-    double bytes = 0.0, alike = 1.0;
-};
-
 /// Bytes of filters that the SMs request from L2 through L1, where the CTAs of a row of the grid read the
 /// same filters (W4).
 inline Reads filter_tile_reads(const ConvShape &s, const Partition &part, const Gpu &gpu) {
@@ -203,13 +199,11 @@ inline Reads filter_tile_reads(const ConvShape &s, const Partition &part, const 
 
 /// Fills in what a launch reads, of which the grid has tiles of the map along x, of filters along y and
 /// images along z.
-inline void fill_tile_reads(Partition &part, const Reads &filters, const Reads &map, const ConvShape &s,
-                            const Gpu &gpu) {
+inline void fill_tile_reads(Partition &part, Reads filters, Reads map, const ConvShape &s, const Gpu &gpu) {
     const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
-    part.work.l2_read_bytes = filters.bytes + map.bytes;
-    part.mergeable_reads =
-        mergeable_reads(filters.bytes * filters.alike, filter_readers(s, tiles, filter_tiles), part, gpu) +
-        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, gpu);
+    filters.readers = filter_readers(s, tiles, filter_tiles);
+    map.readers = {filter_tiles, tiles};
+    set_reads(part, {filters, map}, gpu);
 }
 
 /// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.

@@ -33,6 +33,12 @@ struct StrideFixedBlock {
         each(filters_per_thread, "filters_per_thread", 0, 16, {},
              "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k");
     }
+    static std::string outside(const ConvShape &s) {
+        const std::string why = outside_papers(s);
+        return why.empty() && s.c == 1
+                   ? "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split"
+                   : why;
+    }
     /// Bytes of a step as the paper counts them.
     std::int64_t step_bytes(const ConvShape &s) const {
         return papers::step_bytes(segment_bytes, s.s, tile_w, tile_k);
@@ -44,18 +50,10 @@ struct StrideFixedBlock {
         return papers::tile_k_min(*rules.n_fma, segment_bytes, tile_w);
     }
     void add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     std::string settle_by(const Rules &rules, const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-
-std::string StrideFixedBlock::outside(const ConvShape &s) {
-    const std::string why = outside_papers(s);
-    return why.empty() && s.c == 1
-               ? "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split"
-               : why;
-}
 
 /// Positions along the flattened image.
 std::int64_t flat_positions(const ConvShape &s) {
@@ -124,15 +122,8 @@ Partition launch_of(const Tiling &t) {
         {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n},
         {threads, register_cap, t.stage_floats * 4 * t.stages, register_cap - (t.segment == 1 ? kept : 0)},
         t.gpu);
-    part.template_arguments = {t.s.r,
-                               t.s.s,
-                               t.segment,
-                               t.tile_w,
-                               t.tile_k,
-                               t.stages,
-                               t.per_thread,
-                               t.wide_lines ? 1 : 0,
-                               t.wide_filters ? 1 : 0};
+    part.template_arguments = {t.s.r,    t.s.s,        t.segment,    t.tile_w,      t.tile_k,
+                               t.stages, t.per_thread, t.wide_lines, t.wide_filters};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.stages = t.stages;
     part.steps = ceil_div(t.values, t.segment);
@@ -144,7 +135,7 @@ Partition launch_of(const Tiling &t) {
 }
 
 /// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part, const Tiling &t) {
+std::string cannot_run(const Partition &part, const Tiling &t) {
     if (part.grid[1] > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (part.threads > t.gpu.limits.max_threads_per_cta ||
@@ -152,9 +143,7 @@ std::string does_not_fit(const Partition &part, const Tiling &t) {
         return fmt::format("tile_k = {} with filters_per_thread = {} and tile_w = {} needs more registers or "
                            "threads than a CTA has",
                            t.tile_k, t.per_thread, t.tile_w);
-    if (part.ctas_per_sm < 1)
-        return too_little_shared_memory(part, t.gpu.limits);
-    return "";
+    return does_not_fit(part, t.gpu.limits);
 }
 
 /// What a step costs, and what a CTA does once.
@@ -195,9 +184,10 @@ Reads filter_reads_of(const Tiling &t, const Partition &part) {
             next_buffer(t.stage_floats * 4, t.segment * 4, t.stages, part.steps),
             next_turn(t.segment * 4, t.stages, part.steps),
             {-t.tile_k * t.values * 4, part.grid[1]}};
-        const double bytes = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(t.s.filter_bytes());
+        const double once = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(t.s.filter_bytes()),
+                     bytes = once * double(part.grid[0] * t.s.n);
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
-        return {bytes * double(part.grid[0] * t.s.n), inside ? 1.0 : alike_in_lines(0, apart)};
+        return {bytes, {}, bytes * (inside ? 1.0 : alike_in_lines(0, apart))};
     }
     return filter_tile_reads(t.s, part, t.gpu); // narrow copies find in L1 what an earlier step has read
 }
@@ -248,7 +238,8 @@ Reads map_reads_of(const Tiling &t, const Partition &part) {
                                     odd_halves(0, {{t.s.w * 4, t.s.r}, {t.s.h * t.s.w * 4, t.s.c}}));
         // A line past the last channel moves nothing: only the last step has any.
         const double moved_lines = double(part.steps) * double(t.lines);
-        return {readers * all_lines * moved_lines, offsets.alike};
+        const double bytes = readers * all_lines * moved_lines;
+        return {bytes, {}, bytes * offsets.alike};
     }
     // Narrow copies find in L1 what an earlier step has read, or a line that overlaps theirs.
     const double all_lines = line_bytes + tiles * spanned_bytes(0.0);
@@ -289,7 +280,7 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     add_rules(out, s, gpu);
     const Tiling tiling{*this, s, gpu};
     Partition part = launch_of(tiling);
-    if (const std::string why = does_not_fit(part, tiling); !why.empty())
+    if (const std::string why = cannot_run(part, tiling); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
     fill_step(part, tiling);
     set_core_work(part);
@@ -316,10 +307,8 @@ void StrideFixedBlock::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, cons
                               segment_bytes, tile_k, tile_w, count_text(t.lines, "line"));
 }
 
-namespace strategies {
-const StrategyKind &stride_fixed_block() {
+const StrategyKind &strategies::stride_fixed_block() {
     return kind_of<StrideFixedBlock>();
 }
-} // namespace strategies
 
 } // namespace convcast

@@ -31,26 +31,25 @@ struct Winograd {
         each(stages, "stages", 0, 6, {}, "buffers of the prefetch pipeline, 2 at least");
         each(chunks, "chunks", 0, 4096, {}, "parts of the batch, each through all launches before the next");
     }
+    static std::string outside(const ConvShape &s) {
+        if (s.dtype != DataType::f32)
+            return "only FP32 is built for this strategy";
+        if (s.r != s.s || (s.r != 3 && s.r != 5))
+            return "winograd does 3x3 and 5x5 filters";
+        if (s.stride_h != 1 || s.stride_w != 1 || s.dilation_h != 1 || s.dilation_w != 1 || s.groups != 1)
+            return "winograd has stride 1, no dilation and no groups";
+        if (s.c == 1)
+            return "there is one channel: the products at a point are no sums, so transforms cost more than "
+                   "they "
+                   "save";
+        constexpr std::int64_t most = std::int64_t{1} << 30;
+        if (s.h * s.w > most || s.p() * s.q() > most || s.n > most || s.c > most || s.k > most)
+            return "an image, batch or filter set is too large for 32-bit indices";
+        return "";
+    }
     SettingsOf<Winograd> settings(const ConvShape &s, const Gpu &gpu) const;
-    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
-
-std::string Winograd::outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    if (s.r != s.s || (s.r != 3 && s.r != 5))
-        return "winograd does 3x3 and 5x5 filters";
-    if (s.stride_h != 1 || s.stride_w != 1 || s.dilation_h != 1 || s.dilation_w != 1 || s.groups != 1)
-        return "winograd has stride 1, no dilation and no groups";
-    if (s.c == 1)
-        return "there is one channel: the products at a point are no sums, so transforms cost more than they "
-               "save";
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (s.h * s.w > most || s.p() * s.q() > most || s.n > most || s.c > most || s.k > most)
-        return "an image, batch or filter set is too large for 32-bit indices";
-    return "";
-}
 
 constexpr std::int64_t transform_threads = 128; // of pixels and outputs, of a CTA
 constexpr std::int64_t line_floats = 32;        ///< rows of transformed data start at lines of 128 bytes
@@ -180,7 +179,7 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
                        values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
                            2.0 * p * o.pixel_operations + instructions::warp,
                        2.0 * values + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0 ? 1 : 0};
+    part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0};
     part.barriers = 0;
     Work &work = part.work;
     work.fmas = double(units) * 2.0 * p * o.pixel_fmas;
@@ -236,7 +235,7 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
                            instructions::warp +
                            (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
                        2.0 * double(planes) + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
+    part.template_arguments = {o.points, o.s.r, staged};
     part.barriers = 0;
     part.filter_count = o.s.k;
     Work &work = part.work;
@@ -283,8 +282,8 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     part.steps = o.channels / o.slice_channels;
     part.independent_sums = sums;
     part.snaked = true;
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
+    if (const std::string why = does_not_fit(part, o.gpu.limits); !why.empty())
+        return Infeasible{why};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
     // room at once, each asks for so much shared memory that no SM takes more than its share of them.
     if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], o.gpu.limits.sm_count);
@@ -447,10 +446,8 @@ Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-namespace strategies {
-const StrategyKind &winograd() {
+const StrategyKind &strategies::winograd() {
     return kind_of<Winograd>();
 }
-} // namespace strategies
 
 } // namespace convcast

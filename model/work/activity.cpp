@@ -110,10 +110,9 @@ void deal_out(Partition &part, const Gpu &gpu, std::int64_t warps,
                              double(*part.scheduler_warps * all_shares);
 }
 
-CopiedBytes copied(const Copies &copies) {
+Reads copied(const Copies &copies) {
     if (!copies.wide) {
-        const double bytes = copies.runs * spanned_bytes(copies.run_bytes);
-        return {bytes, bytes};
+        return {copies.runs * spanned_bytes(copies.run_bytes)};
     }
     std::vector<Stride> sources, differences; // destination less source
     for (const CopyLoop &loop : copies.loops) {
@@ -127,7 +126,7 @@ CopiedBytes copied(const Copies &copies) {
     }
     const double bytes = copies.runs * wide_copy_bytes(copies.run_bytes, odd_halves(copies.to, differences),
                                                        odd_halves(0, sources));
-    return {bytes, bytes * alike_in_lines(copies.to, differences)};
+    return {bytes, {}, bytes * alike_in_lines(copies.to, differences)};
 }
 
 double kept_by_l1(double once, double all, double between, const Partition &part, const Gpu &gpu) {

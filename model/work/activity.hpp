@@ -102,12 +102,8 @@ struct Copies {
     std::vector<CopyLoop> loops; ///< the loops around the copy; with `to` they say where each run begins
 };
 
-/// What L2 sees of copies that miss L1: the bytes requested, and the part of them whose runs can be coalesced
-/// with the same run of other SMs (W4, W6).
-struct CopiedBytes {
-    double requested = 0.0, alike = 0.0;
-};
-CopiedBytes copied(const Copies &copies);
+/// What L2 sees of copies that miss L1, but for who reads the same (W4, W6).
+Reads copied(const Copies &copies);
 
 /// Bytes that one SM requests from L2 when it reads `all` bytes through L1, of which `once` are different
 /// ones. Of the re-reads L1 has lost a part, since `between` bytes pass through it before the same byte is

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -280,6 +281,17 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
         if (of_readers[count] > 0.0)
             mergeable.reads.push_back({double(count), bytes * of_readers[count] / double(placed)});
     return mergeable;
+}
+
+void set_reads(Partition &part, const std::vector<Reads> &reads, const Gpu &gpu) {
+    double bytes = 0.0;
+    MergeableReads mergeable;
+    for (const Reads &its : reads) {
+        bytes += its.bytes;
+        mergeable = std::move(mergeable) + mergeable_reads(its.alike, its.readers, part, gpu);
+    }
+    part.work.l2_read_bytes = bytes;
+    part.mergeable_reads = std::move(mergeable);
 }
 
 double merged_bytes(const MergeableReads &mergeable, double instructions, const Merging &merging,

@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 #include <span>
+#include <vector>
 
 namespace convcast {
 
@@ -101,6 +102,16 @@ MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 /// Splits `bytes` requested from L2, which `readers` have in common, by how many SMs of the same GPC request
 /// them: only requests of one GPC can be coalesced (W6).
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const Gpu &gpu);
+
+/// Bytes of one tensor that the SMs request from L2.
+struct Reads {
+    double bytes = 0.0;
+    Readers readers = {}; ///< the CTAs that request the same
+    double alike = bytes; ///< the part whose requests can be coalesced with those of other SMs (W6)
+};
+
+/// Fills in what a launch reads from L2, and what SMs have in common of it.
+void set_reads(Partition &part, const std::vector<Reads> &reads, const Gpu &gpu);
 
 /// How requests of a kernel's SMs coalesce on their way to L2: a fact of the kernel, and one of all kernels
 /// (W6).

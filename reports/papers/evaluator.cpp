@@ -225,9 +225,7 @@ Evaluator::Evaluator(const PaperItem &item, const PaperMethod &method, const Pap
     : item_(item), method_(method), context_(context) {}
 
 PaperValue Evaluator::value(const std::string &expression, const PaperScope &scope) {
-    return value(made_once(expressions_, expression,
-                           [&] { return parse_expression(expression, ExpressionGrammar::values); }),
-                 scope);
+    return value(made_once(expressions_, expression, [&] { return parse_expression(expression); }), scope);
 }
 
 bool Evaluator::so(const std::optional<std::string> &expression, const PaperScope &scope) {

@@ -286,7 +286,7 @@ class MethodRunner {
         if (verdict.text && !boost::describe::enum_from_string(verdict.text->c_str(), finding.verdict))
             throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
                              shortened(*verdict.text) + "'");
-        finding.rules = rules_in(parse_expression(*claim.verdict, ExpressionGrammar::values));
+        finding.rules = rules_in(parse_expression(*claim.verdict));
         if (verdict.text) {
             finding.found = told(*claim.found, scope);
             finding.sentence = told(*claim.says, scope);
@@ -342,7 +342,7 @@ class NameCheck {
         each_text(method_, [&](const std::string &path, const std::string &text, PaperTextKind kind) {
             const std::string its = place + path;
             if (kind == PaperTextKind::expression)
-                tree(parse_expression(text, ExpressionGrammar::values), its);
+                tree(parse_expression(text), its);
             else if (kind == PaperTextKind::sentence || kind == PaperTextKind::setting)
                 parts(parse_sentence(text), its);
             else if (kind == PaperTextKind::list)

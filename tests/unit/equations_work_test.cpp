@@ -36,10 +36,14 @@ TEST(Occupancy, MostThreadsAndWhyNoneFits) {
     EXPECT_EQ(most_threads(limits, 32), 1024);
     Launch launch;
     launch.threads = 256, launch.shared_bytes = 300000;
-    EXPECT_EQ(does_not_fit(launch),
+    limits.shared_bytes_per_cta = 200000;
+    EXPECT_EQ(does_not_fit(launch, limits),
+              "a CTA needs 300000 bytes of shared memory, the GPU gives 200000");
+    limits.shared_bytes_per_cta = 300000;
+    EXPECT_EQ(does_not_fit(launch, limits),
               "a CTA of 256 threads with 300000 bytes of shared memory does not fit an SM");
     launch.ctas_per_sm = 1;
-    EXPECT_EQ(does_not_fit(launch), "");
+    EXPECT_EQ(does_not_fit(launch, limits), "");
 }
 
 TEST(Activity, LoopsEndWithWhatIsLeft) {
@@ -93,15 +97,15 @@ TEST(Activity, TheBusiestScheduler) {
 TEST(Activity, CopiesFromTheirPlaces) {
     // Two runs of 64 bytes, 32 apart in the map and 48 in shared memory: the second differs by 16 bytes, so
     // its two sectors come twice, and is not at the same place of a line.
-    const CopiedBytes two = copied({true, 2.0, 64.0, 0, {{2, 32, 48}}});
-    EXPECT_DOUBLE_EQ(two.requested, 64.0 + 128.0);
+    const Reads two = copied({true, 2.0, 64.0, 0, {{2, 32, 48}}});
+    EXPECT_DOUBLE_EQ(two.bytes, 64.0 + 128.0);
     EXPECT_DOUBLE_EQ(two.alike, 96.0); // half of them
     // Four steps of 128 bytes in two buffers of 128: always the same place of a line.
-    const CopiedBytes ring = copied({true, 4.0, 128.0, 0, {{4, 128, 128, 2}}});
-    EXPECT_DOUBLE_EQ(ring.requested, 4 * 128.0);
+    const Reads ring = copied({true, 4.0, 128.0, 0, {{4, 128, 128, 2}}});
+    EXPECT_DOUBLE_EQ(ring.bytes, 4 * 128.0);
     EXPECT_DOUBLE_EQ(ring.alike, 4 * 128.0);
     // Copies of 4 bytes touch the sectors of their run, of which one more on average.
-    EXPECT_DOUBLE_EQ(copied({false, 3.0, 100.0, 0, {}}).requested, 3 * 128.0);
+    EXPECT_DOUBLE_EQ(copied({false, 3.0, 100.0, 0, {}}).bytes, 3 * 128.0);
 }
 
 TEST(EquationW8, MeanOverAllStarts) {

@@ -39,6 +39,7 @@ TEST(Expression, ComputesAsCDoes) {
     EXPECT_EQ(value("k % 4 == 0 && !(pad_h != 0) || 0"), 1);
     EXPECT_EQ(value("c >= 4 || c < 3"), 0);
     EXPECT_EQ(value("stride_h + groups + dilation_w"), 3);
+    EXPECT_EQ(value("(0 - 9223372036854775807 - 1) % (0 - 1)"), 0);
 }
 
 TEST(Expression, SaysWhatIsWrongAndWhere) {

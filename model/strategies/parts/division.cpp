@@ -131,7 +131,7 @@ Partition launch(const Tiling &t) {
     part.steps = ceil_div(t.all, t.piece);
     part.bank_floats = bank_floats;
     part.band_floats = band_floats;
-    part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide ? 1 : 0};
+    part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide};
     part.copy_passes = copy_passes(t.wide && !t.by_filters, t.gpu); // filters are transposed, value by value
     return part;
 }
@@ -220,10 +220,9 @@ Partition launch_with_work(const Tiling &t, CountReads count_reads) {
     over_ctas(t, [&](std::int64_t half, std::int64_t size, double times) {
         add_ctas(part, copying, t, half, size, times);
     });
-    const PieceReads reads = count_reads(t, part);
-    part.work.l2_read_bytes = reads.staying + reads.coming.bytes;
-    part.mergeable_reads =
-        mergeable_reads(reads.coming.bytes * reads.coming.alike, {double(t.shares), 1.0}, part, t.gpu);
+    PieceReads reads = count_reads(t, part);
+    reads.coming.readers = {double(t.shares), 1.0};
+    set_reads(part, {reads.staying, reads.coming}, t.gpu);
     average_step(part, copying);
     // What a step moves from L2 are the sectors that its copies request: twice the map's where source and
     // destination lie 16 bytes apart in a sector.

@@ -100,11 +100,10 @@ struct Knobs {
     static std::string outside(const ConvShape &s);
 };
 
-/// What the SMs request from L2: bytes of what stays in shared memory, and what comes in pieces, which all
+/// What the SMs request from L2: of what stays in shared memory, and of what comes in pieces, which all
 /// shares read in common.
 struct PieceReads {
-    double staying = 0.0;
-    Reads coming;
+    Reads staying, coming;
 };
 /// Counts the reads of a launch whose CTAs are counted already.
 using CountReads = PieceReads (*)(const Tiling &, const Partition &);

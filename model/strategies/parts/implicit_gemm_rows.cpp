@@ -502,11 +502,9 @@ void count_reads(Partition &part, const Tiling &t) {
                                  t.gpu, Again::in_turn,
                                  part.drain.store_bytes +
                                      (t.map.aligned ? 0.0 : double(t.channels) / t.g.split * of_channel));
-    const double all = filter_reads + pixel_reads;
-    part.work.l2_read_bytes = all;
-    part.step.load_bytes = all / (tiles * double(t.steps));
     const double alike = t.map.aligned ? share_of_runs(alike_in_lines, t) : 1.0;
-    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, t.gpu);
+    set_tile_reads(part, {pixel_reads, filter_reads}, {alike, 1.0}, t.gpu);
+    part.step.load_bytes = *part.work.l2_read_bytes / (tiles * double(t.steps));
 }
 
 /// Fills in the work of the whole launch.
@@ -554,8 +552,8 @@ Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (registers == 0)
         return Infeasible{too_few_registers(g, t.threads)};
     Partition part = launch_of(t, parts.count, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
+        return Infeasible{why};
     const double load_passes = load_passes_of(t);
     part.step = step_of(t, copies, parts.count, load_passes);
     part.drain = drain_of(t, copies);

@@ -109,13 +109,18 @@ inline double channel_pixels(const ConvShape &s, std::int64_t pixels) {
     return std::min(footprint, double(s.n * s.h * s.w));
 }
 
-/// What SMs have in common of a launch's reads: of `pixels` bytes, which the CTAs of other filters read as
-/// well, and of `filters` bytes, which those of other pixels do.
-inline MergeableReads mergeable_tiles(double pixels, double filters, const Partition &part, const Gpu &gpu) {
+/// Fills in what a launch reads: pixels, which the CTAs of other filters read as well, and filters, which
+/// those of other pixels do. Requests of a share `alike` of each can be coalesced.
+struct TileReads {
+    double pixels, filters;
+};
+inline void set_tile_reads(Partition &part, const TileReads &bytes, const TileReads &alike, const Gpu &gpu) {
     const double ranks = double(part.cluster.value_or(1)), filter_tiles = *part.sharing_ctas,
                  pixel_tiles = double(part.grid[0]) / (ranks * filter_tiles);
-    return mergeable_reads(pixels, {filter_tiles, ranks}, part, gpu) +
-           mergeable_reads(filters, {pixel_tiles, ranks * filter_tiles}, part, gpu);
+    set_reads(part,
+              {{bytes.pixels, {filter_tiles, ranks}, bytes.pixels * alike.pixels},
+               {bytes.filters, {pixel_tiles, ranks * filter_tiles}, bytes.filters * alike.filters}},
+              gpu);
 }
 
 /// Why so many CTAs cannot share the steps of a tile; "" if they can.

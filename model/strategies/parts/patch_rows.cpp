@@ -164,20 +164,36 @@ int widest_divisor(std::int64_t total, int most) {
     return most;
 }
 
-std::string settle_columns(int &columns, const ConvShape &s) {
+std::string settle_patch(int &rows, int &columns, int &threads, const ConvShape &s, std::int64_t usual_rows,
+                         int usual_threads) {
     if (columns == 0)
         columns = widest_divisor(s.q(), 4);
+    if (rows == 0)
+        rows = int(rows_of_patch(s, usual_rows));
+    rows = int(std::min<std::int64_t>(rows, s.p()));
+    if (threads == 0)
+        threads = usual_threads;
     if (!power_of_two_in(columns, 1, 4))
         return fmt::format("columns must be 1, 2 or 4, got {}", columns);
-    return s.q() % columns == 0
-               ? ""
-               : fmt::format("columns = {} does not divide the {} outputs of a row", columns, s.q());
+    if (s.q() % columns != 0)
+        return fmt::format("columns = {} does not divide the {} outputs of a row", columns, s.q());
+    return threads % warp_lanes == 0 ? "" : fmt::format("threads must be a multiple of 32, got {}", threads);
 }
 
-std::vector<std::int64_t> patch_arguments(const PatchRows &patch) {
+Partition patch_launch(const char *kernel, const PatchRows &patch, const std::array<std::int64_t, 3> &grid,
+                       const CtaSize &cta, std::initializer_list<std::int64_t> further, std::int64_t patches,
+                       const Gpu &gpu) {
     const ConvShape &s = patch.s;
-    return {s.r,     s.s,     s.h,          s.w,          s.stride_h, s.stride_w,
-            s.pad_h, s.pad_w, s.dilation_h, s.dilation_w, patch.rows, patch.columns};
+    Partition part = launch_of_ctas(kernel, grid, cta, gpu);
+    part.template_arguments = {s.r,     s.s,     s.h,          s.w,          s.stride_h, s.stride_w,
+                               s.pad_h, s.pad_w, s.dilation_h, s.dilation_w, patch.rows, patch.columns};
+    part.template_arguments.insert(part.template_arguments.end(), further);
+    add_element_type(part, s);
+    part.barriers = 0; // of a step
+    part.filter_count = s.k;
+    part.copy_passes = 1.0;
+    part.busy_warps = ceil_div(std::min(part.threads, patches), warp_lanes);
+    return part;
 }
 
 void fill_patch_traffic(Partition &part, const PatchRows &patch, const Gpu &gpu) {

@@ -85,12 +85,16 @@ std::string outside_patches(const ConvShape &s);
 /// The largest power of two, `most` or less, that divides `total`. `most` is one.
 int widest_divisor(std::int64_t total, int most);
 
-/// Of a knob that is 0, as many columns as divide the outputs of a row, 4 at most. Why a given number is
-/// wrong, or "".
-std::string settle_columns(int &columns, const ConvShape &s);
+/// Gives knobs of a patch and of a CTA that are 0 their values: about `usual_rows` rows, as many columns as
+/// divide the outputs of a row, 4 at most, and `usual_threads` threads. Why a given one is wrong, or "".
+std::string settle_patch(int &rows, int &columns, int &threads, const ConvShape &s, std::int64_t usual_rows,
+                         int usual_threads);
 
-/// The first template arguments of the kernels: the shape, and the patch.
-std::vector<std::int64_t> patch_arguments(const PatchRows &patch);
+/// A launch of kernels whose threads have a patch each, `patches` of them. `further` are the template
+/// arguments behind those of the shape and the patch.
+Partition patch_launch(const char *kernel, const PatchRows &patch, const std::array<std::int64_t, 3> &grid,
+                       const CtaSize &cta, std::initializer_list<std::int64_t> further, std::int64_t patches,
+                       const Gpu &gpu);
 
 /// What L2 and DRAM see of the outputs of a launch, and of its reads, whose bytes of L2 are filled in.
 void fill_patch_traffic(Partition &part, const PatchRows &patch, const Gpu &gpu);

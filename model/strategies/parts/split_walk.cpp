@@ -178,7 +178,7 @@ Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     part.filter_count = s.k;
     part.bank_floats = bank_floats;
     part.band_floats = band_floats;
-    part.template_arguments = {s.r, s.s, rounds_per_piece, shares.by_filters ? 1 : 0, t.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, rounds_per_piece, shares.by_filters, t.wide};
     return part;
 }
 
