@@ -192,7 +192,7 @@ std::string Importer::new_name(const std::string &end) {
 }
 
 Value Importer::tensor_value(const std::string &of, const ImageShape &shape) const {
-    return {of, shape, View::of_images(shape), {}, {}};
+    return {of, shape, View::of_images(shape), {}};
 }
 
 Value Importer::add(Operator op, const std::vector<Value> &inputs, const std::string &end) {
@@ -255,9 +255,8 @@ const Value *Importer::input(std::size_t i) {
     if (constant == constants_.end())
         return nullptr;
     Value value;
-    value.constant_sizes = constant->second->sizes;
-    if (constant->second->numbers)
-        value.numbers = Numbers{value.constant_sizes, *constant->second->numbers, is_real(*constant->second)};
+    value.constant = {constant->second->sizes, constant->second->numbers.value_or(std::vector<double>{}),
+                      is_real(*constant->second)};
     return &(values_[name] = std::move(value));
 }
 
@@ -266,14 +265,14 @@ const Value *Importer::tensor(std::size_t i) {
     return found && found->is_tensor() ? found : nullptr;
 }
 
-const Value *Importer::constant(std::size_t i) {
+const Numbers *Importer::constant(std::size_t i) {
     const Value *found = input(i);
-    return found && !found->is_tensor() ? found : nullptr;
+    return found && !found->is_tensor() ? &found->constant : nullptr;
 }
 
 bool Importer::known_from(std::size_t first) {
     for (std::size_t i = first; i < node_->inputs.size(); ++i)
-        if (!node_->inputs[i].empty() && !(constant(i) && constant(i)->numbers))
+        if (!node_->inputs[i].empty() && !(constant(i) && constant(i)->known()))
             return false;
     return true;
 }
@@ -287,15 +286,16 @@ std::vector<std::string> Importer::other_outputs() const {
 }
 
 std::vector<double> Importer::given(std::size_t i, const char *name) {
-    const Value *found = constant(i);
-    return found && found->numbers ? found->numbers->values : attribute(*node_, name);
+    const Numbers *found = constant(i);
+    return found && found->known() ? found->values : attribute(*node_, name);
 }
 
-void Importer::give(Value value, std::size_t output) {
-    if (output >= node_->outputs.size())
-        return;
-    given_[value.of].push_back(node_->outputs[output]);
-    values_[node_->outputs[output]] = std::move(value);
+bool Importer::give(Value value, std::size_t output) {
+    if (output < node_->outputs.size()) {
+        given_[value.of].push_back(node_->outputs[output]);
+        values_[node_->outputs[output]] = std::move(value);
+    }
+    return true;
 }
 
 bool Importer::refuse(const std::string &message) {
@@ -393,8 +393,7 @@ std::vector<std::int64_t> Importer::sizes_of_inputs() {
             const Value *value = input(i);
             if (!value)
                 return {};
-            const std::vector<std::int64_t> its =
-                value->is_tensor() ? value->view.sizes() : value->constant_sizes;
+            const std::vector<std::int64_t> its = value->sizes();
             if (its.size() > all.size())
                 all.insert(all.begin(), its.size() - all.size(), 1);
             for (std::size_t k = 0; k < its.size(); ++k) {

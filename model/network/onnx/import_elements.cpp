@@ -32,8 +32,7 @@ bool Importer::function(OperatorKind kind) {
         if (high.size() == 1 && std::abs(high[0]) < 1e30)
             op.high = high[0];
     }
-    give(each(std::move(op), *in));
-    return true;
+    return give(each(std::move(op), *in));
 }
 
 bool Importer::of_two() {
@@ -45,18 +44,18 @@ bool Importer::of_two() {
     const bool swapped = !a->is_tensor();
     if (swapped && node_->type == "Div")
         return false;
-    return with_constant(swapped ? *b : *a, swapped ? *a : *b, swapped);
+    return with_constant(swapped ? *b : *a, swapped ? a->constant : b->constant, swapped);
 }
 
-bool Importer::with_constant(const Value &value, const Value &constant, bool swapped) {
+bool Importer::with_constant(const Value &value, const Numbers &constant, bool swapped) {
     const bool product = node_->type == "Mul" || node_->type == "Div";
-    if (constant.constant_sizes.size() > value.view.rank())
+    if (constant.sizes.size() > value.view.rank())
         return false;
-    if (constant.constant_count() == 1) {
-        if (!constant.numbers || constant.numbers->values.empty())
+    if (constant.count() == 1) {
+        if (!constant.known())
             return false;
         Operator op{.kind = OperatorKind::linear};
-        const double number = constant.numbers->values.front();
+        const double number = constant.values.front();
         if (node_->type == "Div" && number == 0.0)
             return false;
         if (product)
@@ -65,32 +64,28 @@ bool Importer::with_constant(const Value &value, const Value &constant, bool swa
             op.beta = node_->type == "Sub" && !swapped ? -number : number;
         if (node_->type == "Sub" && swapped)
             op.alpha = -1.0;
-        give(scaled(std::move(op), value));
-        return true;
+        return give(scaled(std::move(op), value));
     }
     std::optional<Value> to = by_channel(value, constant);
     if (!to)
         return false;
     if (node_->type == "Sub" && swapped)
         to = negative(*to);
-    give(with_shape(each({.kind = product ? OperatorKind::scale : OperatorKind::bias}, *to), value.shape,
-                    ".sizes"));
-    return true;
+    return give(with_shape(each({.kind = product ? OperatorKind::scale : OperatorKind::bias}, *to),
+                           value.shape, ".sizes"));
 }
 
-std::optional<Value> Importer::by_channel(const Value &value, const Value &constant) {
-    const std::vector<std::int64_t> &sizes = constant.constant_sizes;
+std::optional<Value> Importer::by_channel(const Value &value, const Numbers &constant) {
+    const std::vector<std::int64_t> &sizes = constant.sizes;
     const std::size_t missing = value.view.rank() - sizes.size();
     std::vector<std::size_t> axes; // whose size is not 1
-    bool each_number = constant.constant_count() == elements(value.shape);
+    bool each_number = constant.count() == elements(value.shape);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         each_number = each_number && sizes[i] == value.view.size(missing + i);
         if (sizes[i] != 1)
             axes.push_back(missing + i);
     }
-    if (axes.size() == 1 && value.view.size(axes[0]) == value.shape[0] &&
-        constant.constant_count() == value.shape[0] &&
-        value.view.with_channels(axes[0], value.shape[1] * value.shape[2], value.shape[0]))
+    if (axes.size() == 1 && constant.count() == value.shape[0] && value.has_channels_at(axes[0]))
         return value;
     return each_number ? std::optional(with_shape(value, {elements(value.shape), 1, 1}, ".numbers"))
                        : std::nullopt;
@@ -108,7 +103,7 @@ Value Importer::scaled(Operator op, const Value &value) {
     if (!op.alpha || op.beta || !before || before->kind != OperatorKind::linear || before->beta)
         return each(std::move(op), value);
     op.alpha = *op.alpha * before->alpha.value_or(1.0);
-    const Value from{before->from.front(), value.shape, value.view, {}, {}};
+    const Value from{before->from.front(), value.shape, value.view, {}};
     return std::abs(*op.alpha - 1.0) < exact ? from : each(std::move(op), from);
 }
 
@@ -119,10 +114,7 @@ bool Importer::two_tensors(const Value &a, const Value &b) {
         return true;
     const OperatorKind kind = node_->type == "Mul" ? OperatorKind::multiply : OperatorKind::add;
     std::optional<Value> out = joined(kind, a, node_->type == "Sub" ? negative(b) : b);
-    if (!out)
-        return false;
-    give(std::move(*out));
-    return true;
+    return out && give(std::move(*out));
 }
 
 std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
@@ -151,20 +143,16 @@ std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
 
 /// A square is a product of a tensor with itself.
 bool Importer::power() {
-    const Value *value = tensor(0), *exponent = constant(1);
-    if (!value || !exponent || exponent->constant_count() != 1 || !exponent->numbers ||
-        exponent->numbers->values.empty())
+    const Value *value = tensor(0);
+    const Numbers *exponent = constant(1);
+    if (!value || !exponent || exponent->count() != 1 || !exponent->known())
         return false;
-    const double by = exponent->numbers->values.front();
-    if (by == 1.0)
-        return give(Value(*value)), true;
-    if (by != 2.0)
+    if (exponent->values.front() == 1.0)
+        return give(*value);
+    if (exponent->values.front() != 2.0)
         return false;
     std::optional<Value> out = joined(OperatorKind::multiply, *value, *value);
-    if (!out)
-        return false;
-    give(std::move(*out));
-    return true;
+    return out && give(std::move(*out));
 }
 
 bool Importer::sum() {
@@ -176,10 +164,7 @@ bool Importer::sum() {
         if (!out)
             return false;
     }
-    if (!out)
-        return false;
-    give(std::move(*out));
-    return true;
+    return out && give(std::move(*out));
 }
 
 bool Importer::bound() {
@@ -191,10 +176,10 @@ bool Importer::bound() {
             value = tensor(i);
             continue;
         }
-        const Value *its = constant(i);
-        if (!its || !its->numbers || its->numbers->values.size() != 1)
+        const Numbers *its = constant(i);
+        if (!its || its->values.size() != 1 || !its->known())
             return false;
-        const double number = its->numbers->values.front();
+        const double number = its->values.front();
         if (std::abs(number) >= 1e30) // no limit
             continue;
         if (least)
@@ -204,8 +189,7 @@ bool Importer::bound() {
     }
     if (!value)
         return false;
-    give(op.low || op.high ? each(std::move(op), *value) : *value);
-    return true;
+    return give(op.low || op.high ? each(std::move(op), *value) : *value);
 }
 
 bool Importer::activation(const Value &a, const Value &b) {
@@ -218,13 +202,11 @@ bool Importer::activation(const Value &a, const Value &b) {
         const bool hard = op->kind == OperatorKind::hard_logistic &&
                           std::abs(*op->alpha - 1.0 / 6.0) < exact && std::abs(*op->beta - 0.5) < exact;
         if (of_x && (op->kind == OperatorKind::logistic || hard)) {
-            give(each({.kind = hard ? OperatorKind::hard_swish : OperatorKind::silu}, *x));
-            return true;
+            return give(each({.kind = hard ? OperatorKind::hard_swish : OperatorKind::silu}, *x));
         }
         if (is_normal_gate(*op, x->of)) { // x (1 + erf(x / sqrt 2)) is twice GELU
-            give(each({.kind = OperatorKind::linear, .alpha = 2.0},
-                      each({.kind = OperatorKind::gelu}, *x, ".gelu")));
-            return true;
+            return give(each({.kind = OperatorKind::linear, .alpha = 2.0},
+                             each({.kind = OperatorKind::gelu}, *x, ".gelu")));
         }
     }
     return false;

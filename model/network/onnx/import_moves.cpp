@@ -26,18 +26,16 @@ bool Importer::concat() {
             return false;
         parts.push_back(*tensor(i));
     }
-    if (parts.empty() || !axis_of(parts.front(), integers(*node_, "axis", {1}).front()))
+    if (parts.empty() || !axis_of(parts.front(), integer("axis", 1)))
         return false;
-    const std::size_t axis = *axis_of(parts.front(), integers(*node_, "axis", {1}).front());
+    const std::size_t axis = *axis_of(parts.front(), integer("axis", 1));
     std::optional<View> view = parts.front().view;
     std::int64_t channels = 0;
     for (const Value &part : parts)
         channels += part.shape[0];
     bool by_channel = true; // of tensors whose channels lie the same
     for (const Value &part : parts) {
-        const auto its = part.view.rank() > axis && part.view.size(axis) == part.shape[0]
-                             ? part.view.with_channels(axis, part.shape[1] * part.shape[2], channels)
-                             : std::nullopt;
+        const auto its = part.with_channels(axis, channels);
         by_channel = by_channel && its && (&part == &parts.front() || *its == *view);
         view = by_channel ? its : view;
     }
@@ -52,12 +50,7 @@ bool Importer::concat() {
             part = plain(part);
     }
     Value out = add({.kind = OperatorKind::concat}, parts);
-    if (by_channel)
-        out.view = *view;
-    else
-        out.view = View::of_rank(parts.front().view.rank(), out.shape);
-    give(std::move(out));
-    return true;
+    return give(out, by_channel ? *view : View::of_rank(parts.front().view.rank(), out.shape));
 }
 
 Value Importer::part(const Value &from, const ImageShape &begin, const ImageShape &count,
@@ -72,7 +65,7 @@ bool Importer::split() {
     const Value *in = tensor(0);
     if (!in || in->view.rank() > 4)
         return false;
-    const auto axis = axis_of(*in, integers(*node_, "axis", {0}).front());
+    const auto axis = axis_of(*in, integer("axis", 0));
     if (!axis || !known_from(1))
         return false;
     std::vector<std::int64_t> counts = as_integers(given(1, "split"));
@@ -132,14 +125,10 @@ bool Importer::slice() {
         const auto at = static_cast<std::size_t>(axis) - 1;
         begin[at] = first, step[at] = by, count[at] = (last - first + by - 1) / by;
     }
-    if (count == all) {
-        give(*in);
-        return true;
-    }
-    Value out = part(plain(*in), begin, count, step, "");
-    out.view = View::of_rank(in->view.rank(), out.shape);
-    give(std::move(out));
-    return true;
+    if (count == all)
+        return give(*in);
+    const Value out = part(plain(*in), begin, count, step, "");
+    return give(out, View::of_rank(in->view.rank(), out.shape));
 }
 
 bool Importer::pad() {
@@ -167,8 +156,7 @@ bool Importer::pad() {
         op.pad_end = end;
     if (const std::vector<double> value = given(2, "value"); value.size() == 1 && value[0] != 0.0)
         op.alpha = value[0];
-    give(begin == TwoSizes{} && end == TwoSizes{} ? *in : add(std::move(op), {plain(*in)}));
-    return true;
+    return give(begin == TwoSizes{} && end == TwoSizes{} ? *in : add(std::move(op), {plain(*in)}));
 }
 
 bool Importer::resize() {
@@ -176,8 +164,8 @@ bool Importer::resize() {
     // Until opset 10, in which a Resize has one input beside the image.
     const bool old = node_->type == "Upsample" || node_->inputs.size() == 2;
     const std::string policy = attribute_text(*node_, "keep_aspect_ratio_policy");
-    if (!in || in->view.rank() != 4 || !known_from(old ? 1 : 2) ||
-        integers(*node_, "antialias", {0}).front() != 0 || (!policy.empty() && policy != "stretch"))
+    if (!in || in->view.rank() != 4 || !known_from(old ? 1 : 2) || integer("antialias", 0) != 0 ||
+        (!policy.empty() && policy != "stretch"))
         return false;
     const std::vector<double> scales = given(old ? 1 : 2, "scales"), sizes = given(3, "");
     const std::vector<double> &said = sizes.empty() ? scales : sizes;
@@ -210,8 +198,7 @@ bool Importer::resize() {
                 .output = {from.shape[0], its[0].out, its[1].out}};
     if (!op.mode)
         return false;
-    give(op.output == from.shape ? *in : add(std::move(op), {from}));
-    return true;
+    return give(op.output == from.shape ? *in : add(std::move(op), {from}));
 }
 
 std::optional<ResizeMode> Importer::resize_mode(bool old, const std::array<Resized, 2> &sizes) const {
@@ -263,7 +250,7 @@ bool Importer::takes_floors(const std::string &transform, const std::string &rou
 bool Importer::softmax() {
     const Value *in = tensor(0);
     const bool old = graph_.opset.value_or(13) < 13; // then over that axis and all behind it
-    const auto axis = in ? axis_of(*in, integers(*node_, "axis", {old ? 1 : -1}).front()) : std::nullopt;
+    const auto axis = in ? axis_of(*in, integer("axis", old ? 1 : -1)) : std::nullopt;
     if (!axis)
         return false;
     std::int64_t count = in->view.size(*axis);
@@ -271,8 +258,7 @@ bool Importer::softmax() {
         count *= in->view.size(i);
     if (count != elements(in->shape))
         return false;
-    give(each({.kind = OperatorKind::softmax}, *in));
-    return true;
+    return give(each({.kind = OperatorKind::softmax}, *in));
 }
 
 } // namespace convcast::onnx

@@ -33,26 +33,26 @@ bool Importer::refuse_filters(const std::vector<std::int64_t> &sizes, std::int64
 }
 
 bool Importer::refuse_length(std::size_t i, const char *what, std::int64_t channels) {
-    const Value *numbers = constant(i);
-    if (!numbers || numbers->constant_count() == channels)
+    const Numbers *numbers = constant(i);
+    if (!numbers || numbers->count() == channels)
         return false;
     return refuse(fmt::format("its {} '{}' has the sizes {}; expected {} numbers, one for each channel. "
                               "Correct its shape, or export the model again",
-                              what, shortened(node_->inputs[i], 60), sizes_text(numbers->constant_sizes),
-                              channels));
+                              what, shortened(node_->inputs[i], 60), sizes_text(numbers->sizes), channels));
 }
 
 bool Importer::convolution() {
-    const Value *in = tensor(0), *filters = constant(1);
+    const Value *in = tensor(0);
+    const Numbers *filters = constant(1);
     if (in && filters && in->view.rank() != 4)
         return unknown_because(
             fmt::format("a convolution of {} sizes, and only 4 are known", in->view.rank()));
     if (in && tensor(1))
         return unknown_because("its filters are computed, and only weights are known");
-    if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4)
+    if (!in || !filters || tensor(2) || filters->sizes.size() != 4)
         return false;
-    const std::vector<std::int64_t> sizes = filters->constant_sizes;
-    const std::int64_t groups = integers(*node_, "group", {1}).front();
+    const std::vector<std::int64_t> sizes = filters->sizes;
+    const std::int64_t groups = integer("group", 1);
     if (refuse_filters(sizes, groups) || refuse_length(2, "bias", sizes[0]))
         return true;
     auto w = windows(*in, {sizes[2], sizes[3]});
@@ -80,8 +80,7 @@ bool Importer::convolution() {
     const Value convolved = add(std::move(op), {from});
     if (!node_->outputs.empty())
         convolutions_[node_->outputs.front()] = convolved.of;
-    give(with_bias(convolved, 2));
-    return true;
+    return give(with_bias(convolved, 2));
 }
 
 void Importer::set_windows(Operator &op, const std::array<Window, 2> &w) {
@@ -102,11 +101,12 @@ Value Importer::padded(const Value &value, const TwoSizes &begin, const TwoSizes
 }
 
 bool Importer::transposed() {
-    const Value *in = tensor(0), *filters = constant(1);
-    if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4)
+    const Value *in = tensor(0);
+    const Numbers *filters = constant(1);
+    if (!in || !filters || tensor(2) || filters->sizes.size() != 4)
         return false;
-    const std::vector<std::int64_t> sizes = filters->constant_sizes;
-    const std::int64_t groups = integers(*node_, "group", {1}).front();
+    const std::vector<std::int64_t> sizes = filters->sizes;
+    const std::int64_t groups = integer("group", 1);
     if (refuse_filters(sizes, groups) || refuse_length(2, "bias", sizes[1] * groups))
         return true;
     auto w = windows(*in, {sizes[2], sizes[3]});
@@ -135,8 +135,7 @@ bool Importer::transposed() {
     Value out = add(std::move(op), {plain(*in)});
     if (more != TwoSizes{})
         out = padded(out, {0, 0}, more);
-    give(with_bias(out, 2));
-    return true;
+    return give(with_bias(out, 2));
 }
 
 bool Importer::set_transposed_pads(std::array<Window, 2> &w) const {
@@ -170,8 +169,8 @@ bool Importer::pooling() {
     if (!in || std::any_of(indices.begin(), indices.end(), is_read))
         return false;
     const auto w = windows(*in, window);
-    const bool means = node_->type == "AveragePool", ceil = integers(*node_, "ceil_mode", {0}).front() != 0,
-               counts_pad = integers(*node_, "count_include_pad", {0}).front() != 0;
+    const bool means = node_->type == "AveragePool", ceil = integer("ceil_mode", 0) != 0,
+               counts_pad = integer("count_include_pad", 0) != 0;
     if (!w || (*w)[0].dilation != 1 || (*w)[1].dilation != 1)
         return false;
     Operator op{.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling,
@@ -206,8 +205,7 @@ bool Importer::pooling() {
         op.pad_end = end;
     if (means && padded && (!counts_pad || hangs_over))
         op.inside = true;
-    give(add(std::move(op), {from}));
-    return true;
+    return give(add(std::move(op), {from}));
 }
 
 bool Importer::global_pooling() {
@@ -228,26 +226,19 @@ bool Importer::global_pooling() {
     const auto its = static_cast<std::size_t>(std::find(gone.begin() + 1, gone.end(), false) - gone.begin());
     if (!known_from(1) || std::count(gone.begin(), gone.end(), true) != static_cast<std::ptrdiff_t>(rank) - 2)
         return false;
-    const auto channels_of = [&](const Value &value) {
-        return value.view.size(its) == value.shape[0]
-                   ? value.view.with_channels(its, value.shape[1] * value.shape[2], value.shape[0])
-                   : std::nullopt;
-    };
-    if (!channels_of(*in) && rank > 4)
+    if (!in->has_channels_at(its) && rank > 4)
         return false;
-    const Value from = channels_of(*in) ? *in : plain(*in);
-    if (!channels_of(from))
+    const Value from = in->has_channels_at(its) ? *in : plain(*in);
+    if (!from.has_channels_at(its))
         return false;
     const bool means = node_->type == "GlobalAveragePool" || node_->type == "ReduceMean";
-    Value out = add({.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling,
-                     .window = TwoSizes{from.shape[1], from.shape[2]}},
-                    {from});
-    out.view = View::of_numbers(out.shape[0]);
-    if (integers(*node_, "keepdims", {1}).front() != 0)
-        for (std::size_t i = 1; i < rank; ++i)
-            out.view = i == its ? out.view : out.view.with_one(i);
-    give(std::move(out));
-    return true;
+    const Value out = add({.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling,
+                           .window = TwoSizes{from.shape[1], from.shape[2]}},
+                          {from});
+    const View channels = View::of_numbers(out.shape[0]);
+    std::vector<std::int64_t> sizes(rank, 1);
+    sizes[its] = out.shape[0];
+    return give(out, integer("keepdims", 1) != 0 ? *channels.reshaped(sizes) : channels);
 }
 
 } // namespace convcast::onnx

@@ -25,20 +25,21 @@ inline constexpr const char *image_name = "input";
 
 /// What the name of an ONNX tensor stands for.
 struct Value {
-    std::string of;                 ///< an operator or "input"; "" of a constant
-    ImageShape shape{};             ///< of that operator's output
-    View view;                      ///< how its sizes lie in it
-    std::optional<Numbers> numbers; ///< of a constant whose numbers are known, and of the sizes of a tensor
-    std::vector<std::int64_t> constant_sizes;
+    std::string of;     ///< an operator or "input"; "" of a constant
+    ImageShape shape{}; ///< of that operator's output
+    View view;          ///< how its sizes lie in it
+    Numbers constant;   ///< where it is none of a tensor
 
     bool is_tensor() const { return !of.empty(); }
-    std::vector<std::int64_t> sizes() const { return is_tensor() ? view.sizes() : constant_sizes; }
-    std::int64_t constant_count() const {
-        std::int64_t count = 1;
-        for (const std::int64_t size : constant_sizes)
-            count = std::min(most_size, count * std::clamp<std::int64_t>(size, 0, most_size));
-        return count;
+    std::vector<std::int64_t> sizes() const { return is_tensor() ? view.sizes() : constant.sizes; }
+    /// The view with a size of `channels` instead of the tensor's channels; absent unless size `at` is all of
+    /// these and the others are the pixels in their order.
+    std::optional<View> with_channels(std::size_t at, std::int64_t channels) const {
+        return at < view.rank() && view.size(at) == shape[0]
+                   ? view.with_channels(at, shape[1] * shape[2], channels)
+                   : std::nullopt;
     }
+    bool has_channels_at(std::size_t at) const { return with_channels(at, shape[0]).has_value(); }
 };
 
 /// Takes the nodes of a graph one after another; each adds operators to the network or gives another view of
@@ -106,50 +107,29 @@ class Importer {
     /// is none.
     const Value *input(std::size_t i);
     const Value *tensor(std::size_t i);
-    const Value *constant(std::size_t i);
+    const Numbers *constant(std::size_t i);
     /// Whether the numbers of all inputs that the node has from number `first` on are known.
     bool known_from(std::size_t first);
     /// Names of the node's outputs behind the first, without those that are left out.
     std::vector<std::string> other_outputs() const;
     /// Numbers of an input, or else of an attribute.
     std::vector<double> given(std::size_t i, const char *name);
-    /// Lets the name of the node's output stand for the value.
-    void give(Value value, std::size_t output = 0);
+    /// The one number of an attribute.
+    std::int64_t integer(const char *name, std::int64_t otherwise) const {
+        return integers(*node_, name, {otherwise}).front();
+    }
+    /// Lets the name of the node's output stand for the value. True, for a node that is taken with it.
+    bool give(Value value, std::size_t output = 0);
+    bool give(Numbers constant) { return give(Value{{}, {}, {}, std::move(constant)}); }
+    /// The same under another view.
+    bool give(Value value, View view) {
+        value.view = std::move(view);
+        return give(std::move(value));
+    }
 
     // ---- nodes ----
     void take();
     bool take_numbers();
-    /// Takes sizes of 1 out, or puts them in, as the node's axes say; the first that may be changed is
-    /// `first`. A Squeeze without axes takes all of them out. Whether the axes are such.
-    template <class Size, class Erase, class Insert>
-    bool change_sizes(std::size_t rank, std::int64_t first, const Size &size, const Erase &erase,
-                      const Insert &insert) {
-        const bool out = node_->type == "Squeeze";
-        if (!known_from(1))
-            return false;
-        std::vector<std::int64_t> axes = as_integers(given(1, "axes"));
-        for (auto at = static_cast<std::size_t>(first); out && !names_axes() && at < rank; ++at)
-            if (size(at) == 1)
-                axes.push_back(static_cast<std::int64_t>(at));
-        const auto all = static_cast<std::int64_t>(rank + (out ? 0 : axes.size()));
-        for (std::int64_t &axis : axes)
-            axis = axis < 0 ? axis + all : axis;
-        std::sort(axes.begin(), axes.end());
-        if (out)
-            std::reverse(axes.begin(), axes.end());
-        for (const std::int64_t axis : axes) {
-            const auto at = static_cast<std::size_t>(axis);
-            if (axis < first || at > rank || (out && (at == rank || size(at) != 1)))
-                return false;
-            out ? erase(at) : insert(at);
-            rank = out ? rank - 1 : rank + 1;
-        }
-        return out || !axes.empty();
-    }
-    /// Whether the node says which axes it is about.
-    bool names_axes() { return input(1) || !attribute(*node_, "axes").empty(); }
-    /// The sizes of a constant, such as weights, after a node that only changes them.
-    bool take_constant_view(const Value &in);
     /// What changes only the view.
     bool take_view();
     /// Gives the value under these sizes, of which 0 keeps one and -1 follows from the others. False where
@@ -186,7 +166,7 @@ class Importer {
     bool gemm();
     /// `outputs_at` is which of the two sizes of the weights is that of the outputs, `bias` the number of the
     /// input with what is added.
-    bool dense(const Value &in, const Value &weights, std::size_t outputs_at, std::size_t bias);
+    bool dense(const Value &in, const Numbers &weights, std::size_t outputs_at, std::size_t bias);
     bool matmul();
 
     // ---- norms ----
@@ -201,10 +181,10 @@ class Importer {
     // ---- number by number ----
     bool function(OperatorKind kind);
     bool of_two();
-    bool with_constant(const Value &value, const Value &constant, bool swapped);
+    bool with_constant(const Value &value, const Numbers &constant, bool swapped);
     /// The value as one a channel of which a constant has a number: the value itself where the constant has a
     /// number for each of its channels, each number as a channel where it has one for each of them.
-    std::optional<Value> by_channel(const Value &value, const Value &constant);
+    std::optional<Value> by_channel(const Value &value, const Numbers &constant);
     /// The sum of all inputs.
     bool power();
     bool sum();

@@ -10,19 +10,36 @@
 
 namespace convcast {
 
+/// A constant: weights, of which only the sizes matter, or few numbers, which are known.
 struct Numbers {
     std::vector<std::int64_t> sizes;
-    std::vector<double> values;
-    bool real = false; ///< by a cast or a fraction; else they are taken as integers, as sizes are
+    std::vector<double> values; ///< none where they are not known
+    bool real = false;          ///< by a cast or a fraction; else they are taken as integers, as sizes are
+
+    /// The product of the sizes, at most 2^31.
+    std::int64_t count() const;
+    bool known() const { return static_cast<std::int64_t>(values.size()) == count(); }
 };
+
+/// Whether elements of a type, by its number in ONNX, are float, half, double or bfloat16.
+inline bool is_real_type(std::int64_t type) {
+    return type == 1 || type == 10 || type == 11 || type == 16;
+}
 
 /// Whether the numbers of a constant of the file are floating-point ones.
 inline bool is_real(const OnnxTensor &constant) {
     return constant.type.find("float") != std::string::npos || constant.type == "double";
 }
 
-/// What a node gives of constants; absent where it is none of those that compute with sizes, or an input is
-/// missing.
+/// The sizes that a Squeeze or Unsqueeze leaves of these by its axes; those before `first` stay. A Squeeze
+/// without axes takes all sizes of 1 out. Absent where the axes are none such.
+std::optional<std::vector<std::int64_t>> with_or_without_ones(const OnnxNode &node,
+                                                              std::vector<std::int64_t> sizes,
+                                                              const std::vector<double> &axes,
+                                                              std::size_t first);
+
+/// What a node gives of constants; absent where it is none of those that compute with sizes or only change
+/// them, or an input is missing or not known that it computes with.
 std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::optional<Numbers>> &inputs);
 
 /// Of a node: an attribute's numbers; `otherwise` where it has none.
