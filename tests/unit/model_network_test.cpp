@@ -11,7 +11,6 @@
 #include "model/network/launch_times.hpp"
 #include "model/network/network.hpp"
 #include "model/network/schedule.hpp"
-#include "model/network/whole_run.hpp"
 #include "model/record/study.hpp"
 #include "model/work/tensors.hpp"
 #include "tests/unit/recorded_networks.hpp"
