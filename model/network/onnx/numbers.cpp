@@ -1,7 +1,5 @@
 #include "model/network/onnx/numbers.hpp"
 
-#include "model/network/onnx/convolutions.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -184,50 +182,22 @@ std::optional<Numbers> slice(const OnnxNode &node, const Inputs &in) {
 
 std::optional<Numbers> transpose(const OnnxNode &node, const Numbers &from) {
     const std::size_t rank = from.sizes.size();
-    std::vector<double> order = attribute(node, "perm");
-    for (std::size_t i = rank; order.size() < rank && i-- > 0;)
-        order.push_back(static_cast<double>(i));
-    std::vector<std::size_t> strides(rank, 1), steps; // numbers between two places of an axis, there and here
+    const std::optional<std::vector<std::size_t>> order = order_of(node, rank);
+    if (!order)
+        return std::nullopt;
+    std::vector<std::size_t> strides(rank, 1); // numbers between two places of an axis
     for (std::size_t i = rank; i-- > 1;)
         strides[i - 1] = strides[i] * static_cast<std::size_t>(from.sizes[i]);
     Numbers out = from;
-    std::set<std::size_t> seen;
-    for (const double each : order) {
-        const std::optional<std::size_t> axis = axis_of(each, rank);
-        if (!axis || !seen.insert(*axis).second)
-            return std::nullopt;
-        out.sizes[steps.size()] = from.sizes[*axis];
-        steps.push_back(strides[*axis]);
-    }
-    if (seen.size() != rank)
-        return std::nullopt;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+        out.sizes[axis] = from.sizes[(*order)[axis]];
     for (std::size_t i = 0; from.known() && i < out.values.size(); ++i) {
         std::size_t rest = i, at = 0;
         for (std::size_t axis = rank; axis-- > 0; rest /= static_cast<std::size_t>(out.sizes[axis]))
-            at += rest % static_cast<std::size_t>(out.sizes[axis]) * steps[axis];
+            at += rest % static_cast<std::size_t>(out.sizes[axis]) * strides[(*order)[axis]];
         out.values[i] = from.values[at];
     }
     return out;
-}
-
-/// -1 of a size: what is left; 0: that of the input.
-std::optional<Numbers> reshape(Numbers from, std::vector<std::int64_t> sizes) {
-    const std::int64_t all = from.count();
-    std::int64_t known = 1, *open = nullptr;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] == 0 && i < from.sizes.size())
-            sizes[i] = from.sizes[i];
-        if (sizes[i] == -1)
-            open = &sizes[i];
-        else if (sizes[i] < 0 || sizes[i] > onnx::most_size)
-            return std::nullopt;
-        else
-            known = std::min(known * sizes[i], onnx::most_size);
-    }
-    if (open)
-        *open = known == 0 ? 0 : all / known;
-    from.sizes = std::move(sizes);
-    return from.count() == all ? std::optional(std::move(from)) : std::nullopt;
 }
 
 std::optional<Numbers> range(const Inputs &in) {
@@ -349,6 +319,39 @@ std::optional<std::vector<std::int64_t>> with_or_without_ones(const OnnxNode &no
     return sizes;
 }
 
+std::optional<std::vector<std::int64_t>> reshaped(const std::vector<std::int64_t> &from,
+                                                  std::vector<std::int64_t> sizes) {
+    const std::int64_t all = Numbers{from, {}}.count();
+    std::int64_t known = 1, *open = nullptr;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] == 0 && i < from.size())
+            sizes[i] = from[i];
+        if (sizes[i] == -1)
+            open = &sizes[i];
+        else if (sizes[i] < 0 || sizes[i] > onnx::most_size)
+            return std::nullopt;
+        else
+            known = std::min(known * sizes[i], onnx::most_size);
+    }
+    if (open)
+        *open = known == 0 ? 0 : all / known;
+    return Numbers{sizes, {}}.count() == all ? std::optional(std::move(sizes)) : std::nullopt;
+}
+
+std::optional<std::vector<std::size_t>> order_of(const OnnxNode &node, std::size_t rank) {
+    std::vector<std::size_t> order;
+    for (const double axis : attribute(node, "perm"))
+        order.push_back(axis_of(axis, rank).value_or(rank));
+    for (std::size_t i = rank; order.size() < rank && i-- > 0;)
+        order.push_back(i);
+    std::vector<std::size_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+        if (sorted[i] != i || sorted.size() != rank)
+            return std::nullopt;
+    return order;
+}
+
 std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::optional<Numbers>> &inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (!inputs[i] && !may_lack(node, i))
@@ -370,11 +373,10 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
     }
     if (node.type == "Transpose")
         return transpose(node, first);
-    if (node.type == "Reshape" && inputs.size() == 2)
-        return reshape(first, as_integers(inputs[1]->values));
-    if (node.type == "Squeeze" || node.type == "Unsqueeze") {
-        const auto sizes = with_or_without_ones(
-            node, first.sizes, inputs.size() > 1 ? inputs[1]->values : attribute(node, "axes"), 0);
+    if (node.type == "Reshape" || node.type == "Squeeze" || node.type == "Unsqueeze") {
+        const std::vector<double> said = inputs.size() > 1 ? inputs[1]->values : attribute(node, "axes");
+        const auto sizes = node.type == "Reshape" ? reshaped(first.sizes, as_integers(said))
+                                                  : with_or_without_ones(node, first.sizes, said, 0);
         return sizes ? std::optional(Numbers{*sizes, first.values, first.real}) : std::nullopt;
     }
     if (!first.known())

@@ -1,8 +1,11 @@
-// What exporters work out of sizes: small tensors of numbers, and the nodes that compute with them.
+// What a node says by its attributes; and what exporters work out of sizes: small tensors of numbers, and the
+// nodes that compute with them.
 #pragma once
 
 #include "model/record/onnx_graph.hpp"
+#include "model/shape/window.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +40,12 @@ std::optional<std::vector<std::int64_t>> with_or_without_ones(const OnnxNode &no
                                                               std::vector<std::int64_t> sizes,
                                                               const std::vector<double> &axes,
                                                               std::size_t first);
+/// The sizes that a Reshape of `from` to `sizes` gives, of which 0 keeps one and -1 follows from the others.
+/// Absent where the numbers are not as many.
+std::optional<std::vector<std::int64_t>> reshaped(const std::vector<std::int64_t> &from,
+                                                  std::vector<std::int64_t> sizes);
+/// The order in which a Transpose puts so many axes; absent where it is none.
+std::optional<std::vector<std::size_t>> order_of(const OnnxNode &node, std::size_t rank);
 
 /// What a node gives of constants; absent where it is none of those that compute with sizes or only change
 /// them, or an input is missing or not known that it computes with.
@@ -48,5 +57,18 @@ std::vector<std::int64_t> integers(const OnnxNode &node, const char *name,
                                    std::vector<std::int64_t> otherwise = {});
 std::string attribute_text(const OnnxNode &node, const char *name);
 std::vector<std::int64_t> as_integers(const std::vector<double> &values);
+
+namespace onnx {
+inline constexpr std::int64_t most_size = std::int64_t{1} << 31;
+
+/// Rows and columns of a node's window over a map, with the padding that the node's auto_pad asks for. Throws
+/// UsageError where the node's attributes are not those of two directions or are out of range.
+std::array<Window, 2> windows_of(const OnnxNode &node, const std::array<std::int64_t, 2> &map,
+                                 const std::array<std::int64_t, 2> &window);
+/// "1 x 64 x ? x ?"
+std::string sizes_text(const std::vector<std::int64_t> &sizes);
+/// Why filters do not fit an input.
+std::string other_channels(std::int64_t channels, std::int64_t groups, std::int64_t filters);
+} // namespace onnx
 
 } // namespace convcast
