@@ -7,12 +7,12 @@
 #include "microbench/samples.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/forecast.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/ranks.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
-#include "model/network/whole_run.hpp"
 #include "model/record/run.hpp"
 
 #include <chrono>

@@ -8,11 +8,11 @@
 #include "model/base/files.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
+#include "model/network/forecast.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "model/network/training.hpp"
-#include "model/network/whole_run.hpp"
 #include "reports/network_page.hpp"
 #include "reports/statistics.hpp"
 

@@ -11,7 +11,7 @@
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
-#include "model/network/onnx/convolutions.hpp"
+#include "model/network/onnx/import.hpp"
 #include "model/predict.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/shards.hpp"

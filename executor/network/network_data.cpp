@@ -1,7 +1,7 @@
 #include "executor/network/network_data.hpp"
 
 #include "model/base/split_mix.hpp"
-#include "model/network/whole_run.hpp"
+#include "model/network/reference.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,11 +8,11 @@
 #include "executor/network/meeting.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
+#include "model/network/forecast.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
-#include "model/network/whole_run.hpp"
 
 #include <cstdint>
 #include <functional>

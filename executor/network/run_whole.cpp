@@ -206,12 +206,11 @@ class WholeRunner {
     /// whose records name the host's call.
     void time_launches(const StopWatch::Call &as_graph, const StopWatch::Call &one_by_one) {
         const bool several = streams_of(plan_.schedule) > 1;
-        const std::vector<CallNodes> calls =
-            spans_of(traced_calls(watch_, several ? one_by_one : as_graph, several));
+        const std::vector<TracedCall> calls = traced_calls(watch_, several ? one_by_one : as_graph, several);
         const std::vector<LaunchMeasurement> times = launch_times(plan_, calls);
         for (std::size_t i = 0; i < times.size(); ++i)
             case_.launches[i].measured = times[i];
-        const auto other = std::find_if(calls.begin(), calls.end(), [&](const CallNodes &nodes) {
+        const auto other = std::find_if(calls.begin(), calls.end(), [&](const TracedCall &nodes) {
             return std::ssize(nodes) != *case_.nodes;
         });
         if (other != calls.end() && options_.say)

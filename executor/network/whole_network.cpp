@@ -5,7 +5,7 @@
 #include "gpu/check.hpp"
 #include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
-#include "model/network/whole_run.hpp"
+#include "model/network/forecast.hpp"
 
 #include <algorithm>
 #include <cstddef>

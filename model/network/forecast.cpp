@@ -1,18 +1,19 @@
 #include "model/network/forecast.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
 #include "model/machine/each_number.hpp"
+#include "model/machine/gpu_memory.hpp"
 #include "model/network/forecaster.hpp"
-#include "model/network/rung_forecast.hpp"
-#include "model/network/whole_run.hpp"
 #include "model/time/assumed_range.hpp"
+
+#include <boost/describe/enum_to_string.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,118 +23,6 @@
 
 namespace convcast {
 namespace {
-
-/// N2: what passes before each launch becomes part of its time. Of launches on several streams none starts
-/// before what it waits for has ended.
-Seconds add_gaps(std::vector<NetworkLaunch> &launches, const NetworkForecaster &forecaster, bool one_stream) {
-    Seconds gaps;
-    for (NetworkLaunch &launch : launches) {
-        if (launch.kind == LaunchKind::placed)
-            continue;
-        const Seconds start = &launch == &launches.front() ? forecaster.first_start() : forecaster.gap(),
-                      waits(one_stream ? 0.0 : dependent_gap_s * static_cast<double>(*launch.nodes));
-        launch.time_s += start;
-        launch.time_s += waits;
-        gaps += start;
-        gaps += waits;
-    }
-    return gaps;
-}
-
-/// N9: when each launch begins and ends. Launches of one stream follow each other; one that reads what
-/// another stream writes waits for it; those that run at once share the SMs.
-void overlap(PlannedNetwork &plan, const NetworkForecaster &forecaster) {
-    struct Stream {
-        std::vector<std::size_t> launches;
-        std::size_t at = 0; ///< the one that runs or is next
-        bool runs = false;
-        double left = 0.0, share = 0.0; ///< of the one that runs: seconds while alone, and of the SMs
-    };
-    const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
-    std::vector<NetworkLaunch> &launches = plan.forecast.first().launches;
-    std::vector<Stream> streams(static_cast<std::size_t>(streams_of(plan.schedule)));
-    for (std::size_t i = 0; i < launches.size(); ++i)
-        streams[static_cast<std::size_t>(plan.schedule[i].stream)].launches.push_back(i);
-    const auto may_begin = [&](const Stream &stream) {
-        return !stream.runs && stream.at < stream.launches.size() &&
-               std::ranges::all_of(waits[stream.launches[stream.at]],
-                                   [&](std::size_t other) { return launches[other].ends_s.has_value(); });
-    };
-    for (double now = 0.0;;) {
-        double asked = 0.0, next = std::numeric_limits<double>::infinity();
-        for (Stream &stream : streams) {
-            if (may_begin(stream)) {
-                const std::size_t launch = stream.launches[stream.at];
-                launches[launch].begins_s = Seconds(now);
-                stream.runs = true;
-                stream.left = launches[launch].time_s.value;
-                stream.share = forecaster.share_of_sms(plan.schedule[launch]);
-            }
-            if (stream.runs)
-                asked += stream.share, next = std::min(next, stream.left);
-        }
-        if (asked == 0.0)
-            return (void)(plan.forecast.first().forecast.emplace().time_s = Seconds(now));
-        now += next * std::max(1.0, asked);
-        for (Stream &stream : streams) {
-            stream.left -= next;
-            if (!stream.runs || stream.left > 0.0)
-                continue;
-            launches[stream.launches[stream.at++]].ends_s = Seconds(now);
-            stream.runs = false;
-        }
-    }
-}
-
-/// What the launches add up to, and the share of each.
-void add_up(const std::vector<ScheduledLaunch> &schedule, const NetworkForecaster &forecaster,
-            NetworkCase &forecast) {
-    Seconds time, convolutions, dense, others;
-    double fmas = 0.0, flops = 0.0;
-    std::int64_t nodes = 0;
-    for (std::size_t i = 0; i < schedule.size(); ++i) {
-        const NetworkLaunch &launch = forecast.launches[i];
-        flops += *launch.flops;
-        fmas += forecaster.fmas_of(schedule[i]);
-        nodes += *launch.nodes;
-        time += launch.time_s;
-        (launch.kind == LaunchKind::convolution ? convolutions
-         : launch.shape                         ? dense
-                                                : others) += launch.time_s;
-    }
-    for (NetworkLaunch &launch : forecast.launches)
-        launch.share = launch.time_s / time;
-    forecast.convolutions_s = convolutions, forecast.dense_s = dense, forecast.others_s = others;
-    forecast.fmas = fmas, forecast.flops = flops, forecast.nodes = nodes;
-}
-
-/// The launches' times and what they add up to.
-PlannedNetwork timed(NetworkForecaster &forecaster, std::vector<ScheduledLaunch> schedule) {
-    PlannedNetwork out{forecaster.network(), std::move(schedule), {}};
-    NetworkCase &forecast = out.forecast.cases.emplace_back();
-    forecast.batch = forecaster.batch();
-    const bool one_stream = streams_of(out.schedule) == 1;
-    const std::vector<HeldForLaunch> held =
-        held_for_launches(out.network, out.schedule, forecast.batch, forecaster.gpu());
-    for (std::size_t i = 0; i < out.schedule.size(); ++i) {
-        ScheduledLaunch &scheduled = out.schedule[i];
-        NetworkLaunch &launch = forecast.launches.emplace_back(forecaster.launch(scheduled, held[i]));
-        if (scheduled.writes.columns)
-            launch.columns = true;
-        if (!one_stream)
-            launch.stream = scheduled.stream;
-        scheduled.plan.reset();
-        if (!launch.candidates.empty()) {
-            const NetworkForecaster::Ways &ways = forecaster.ways_of(*scheduled.shape, scheduled.strategy);
-            scheduled.strategy = ways.strategy;
-            scheduled.plan = ways.plan;
-        }
-    }
-    forecast.gaps_s = add_gaps(forecast.launches, forecaster, one_stream);
-    add_up(out.schedule, forecaster, forecast);
-    overlap(out, forecaster);
-    return out;
-}
 
 /// The shapes of the launches with a plan, each once.
 std::vector<ConvShape> planned_shapes(const Network &network, std::int64_t batch) {
@@ -152,10 +41,10 @@ std::vector<ConvShape> planned_shapes(const Network &network, std::int64_t batch
 /// its own.
 PlannedNetwork planned(NetworkForecaster &forecaster, bool ended = true) {
     const auto by_choice = [&] {
-        return timed(forecaster,
-                     schedule_of(forecaster.network(), forecaster.batch(), [&](const ConvShape &shape) {
-                         return ended && ends_launch(forecaster.ways_of(shape).plan);
-                     }));
+        return forecaster.timed(
+            schedule_of(forecaster.network(), forecaster.batch(), [&](const ConvShape &shape) {
+                return ended && ends_launch(forecaster.ways_of(shape).plan);
+            }));
     };
     forecaster.prefer_none();
     forecaster.rank_ahead(planned_shapes(forecaster.network(), forecaster.batch()));
@@ -195,7 +84,7 @@ std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &
     const auto time_on = [&](const GpuProfile &other) {
         NetworkForecaster forecaster(plan.network, other, knowledge, question);
         forecaster.leave_ties();
-        return timed(forecaster, plan.schedule).time();
+        return forecaster.timed(plan.schedule).time();
     };
     const std::optional<TimeRange> range = range_of_assumed(profile, time_on);
     if (!range)
@@ -249,6 +138,39 @@ void note_help(NetworkCase &forecast, const char *what, const NetworkCase &chang
     }
 }
 
+/// Why the GPU of the profile has no room for a plan, a sentence with the launch that takes most of it;
+/// absent if it has, or if nobody knows how much it has.
+std::optional<std::string> why_beyond_memory(const PlannedNetwork &plan, const GpuProfile &profile) {
+    const MemoryUse memory = memory_of(plan);
+    const auto has = memory_bytes_of(profile.name);
+    if (!has || memory.all_bytes() <= *has)
+        return std::nullopt;
+    const std::int64_t batch = plan.batch();
+    std::int64_t most = 0, largest_output = 0, largest_workspace = 0;
+    std::string largest;
+    for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
+        const ScheduledLaunch &launch = plan.schedule[i];
+        const auto output = static_cast<std::int64_t>(tensor_bytes(plan.network, launch.writes, batch));
+        const std::int64_t workspace = launch.plan ? launch.plan->workspace_bytes : 0;
+        if (output + workspace > most) {
+            most = output + workspace, largest_output = output, largest_workspace = workspace;
+            largest = plan.forecast.first().launches[i].label();
+        }
+    }
+    const auto text = [](std::int64_t bytes) { return short_bytes(static_cast<double>(bytes)); };
+    // What a call holds beside its parameters grows with the images.
+    const std::int64_t room = *has - memory.parameters_bytes,
+                       an_image = (memory.all_bytes() - memory.parameters_bytes) / batch,
+                       fit = std::min(batch - 1, room / std::max<std::int64_t>(an_image, 1));
+    std::string reason = fmt::format(
+        "it does not fit: {} with batch {} holds {}, {} has {}; most takes {}, {} of output and {} of "
+        "workspace",
+        plan.network.id, batch, text(memory.all_bytes()), profile.name, text(*has), largest,
+        text(largest_output), text(largest_workspace));
+    return reason + (fit >= 1 ? fmt::format(". About --batch {} fits", fit)
+                              : ". A GPU of more memory or a smaller network is needed");
+}
+
 /// What a forecast takes for granted.
 std::vector<std::string> assumptions_of(const PlannedNetwork &plan, const GpuProfile &profile,
                                         const Knowledge &knowledge) {
@@ -284,7 +206,7 @@ void add_what_if(PlannedNetwork &plan, const std::vector<ScheduledLaunch> &launc
         if (!question.schedule)
             out.what_if.push_back({change.name, planned(forecaster).time()});
         try {
-            const PlannedNetwork same = timed(forecaster, launches);
+            const PlannedNetwork same = forecaster.timed(launches);
             if (question.schedule)
                 out.what_if.push_back({change.name, same.time()});
             note_help(out, change.what, same.forecast.first());
@@ -295,13 +217,55 @@ void add_what_if(PlannedNetwork &plan, const std::vector<ScheduledLaunch> &launc
 
 } // namespace
 
+std::optional<std::string> why_not_whole(const Network &network) {
+    std::vector<std::string> unknown;
+    for (const Operator &op : network.operators) {
+        if (is_loss(op.kind))
+            return "no kernel computes " + op.name + " (" + boost::describe::enum_to_string(op.kind, "?") +
+                   ") of " + network.id +
+                   ": losses are of training, and a network is run whole from images to outputs; leave the "
+                   "operator "
+                   "out, or use predict --network";
+        if (op.kind == OperatorKind::unknown)
+            unknown.push_back(op.name + " (" + op.node.value_or("?") + ")");
+    }
+    if (unknown.empty())
+        return std::nullopt;
+    return fmt::format("no kernel computes {} of {}: {}; predict --network takes {} as bytes that are moved",
+                       unknown.size() == 1 ? "a node" : fmt::format("{} nodes", unknown.size()), network.id,
+                       join(unknown), unknown.size() == 1 ? "it" : "them");
+}
+
+MemoryUse memory_of(const PlannedNetwork &plan) {
+    const std::int64_t batch = plan.batch();
+    MemoryUse memory;
+    memory.images_bytes =
+        4 * batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
+    memory.parameters_bytes = 4 * plan.network.all_parameters();
+    memory.activations_bytes = arena_of(plan.network, plan.schedule, batch).bytes;
+    for (const ScheduledLaunch &launch : plan.schedule)
+        memory.workspace_bytes += launch.plan ? launch.plan->workspace_bytes : 0;
+    return memory;
+}
+
+std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
+                                         double free_bytes, double all_bytes) {
+    constexpr double spare = 0.02; // of all memory, for what the driver takes beside
+    const auto needed = static_cast<double>(memory_of(plan).all_bytes());
+    if (needed <= free_bytes - spare * all_bytes)
+        return std::nullopt;
+    return fmt::format("{} with batch {} needs {:.3g} GB on the GPU, {} has {:.3g} GB free{}",
+                       plan.network.id, plan.batch(), needed / 1e9, gpu, free_bytes / 1e9,
+                       plan.batch() > 1 ? "; ask for a smaller --batch" : "");
+}
+
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question) {
     NetworkForecaster forecaster(network, profile, knowledge, question);
     std::optional<std::vector<ScheduledLaunch>> given;
     if (question.schedule)
         given = as_given(forecaster, *question.schedule);
-    PlannedNetwork plan = given ? timed(forecaster, *given) : planned(forecaster);
+    PlannedNetwork plan = given ? forecaster.timed(*given) : planned(forecaster);
     NetworkRun &run = plan.forecast;
     NetworkCase &out = run.first();
     run.network = network.id;

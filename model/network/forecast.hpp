@@ -7,7 +7,6 @@
 #include "model/network/network_run.hpp"
 #include "model/network/schedule_text.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -38,6 +37,16 @@ struct PlannedNetwork {
 /// with all that is wrong with a schedule. The profile has what missing_for_forecast asks for.
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question);
+
+/// Why no kernel runs this network, a sentence; absent if one does.
+std::optional<std::string> why_not_whole(const Network &network);
+
+/// Device memory that a plan takes.
+MemoryUse memory_of(const PlannedNetwork &plan);
+
+/// Why a GPU with so many bytes free, of all that it has, cannot run a plan, a sentence; absent if it can.
+std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
+                                         double free_bytes, double all_bytes);
 
 /// The plan's launches as text, each with its forecast time as a comment.
 Schedule schedule_of(const PlannedNetwork &plan);

@@ -5,6 +5,7 @@
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
 #include "model/network/operator_type.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/strategies/list.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -336,7 +338,100 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, co
     return ways;
 }
 
-// ---- how long a launch runs ----
+// ---- how long launches run ----
+
+PlannedNetwork NetworkForecaster::timed(std::vector<ScheduledLaunch> schedule) {
+    PlannedNetwork out{network_, std::move(schedule), {}};
+    NetworkCase &forecast = out.forecast.cases.emplace_back();
+    forecast.batch = batch();
+    const bool one_stream = streams_of(out.schedule) == 1;
+    const std::vector<HeldForLaunch> held = held_for_launches(network_, out.schedule, batch(), gpu_);
+    Seconds time, gaps, convolutions, dense, others;
+    double fmas = 0.0, flops = 0.0;
+    std::int64_t nodes = 0;
+    for (std::size_t i = 0; i < out.schedule.size(); ++i) {
+        ScheduledLaunch &scheduled = out.schedule[i];
+        NetworkLaunch &its = forecast.launches.emplace_back(launch(scheduled, held[i]));
+        if (scheduled.writes.columns)
+            its.columns = true;
+        if (!one_stream)
+            its.stream = scheduled.stream;
+        scheduled.plan.reset();
+        if (!its.candidates.empty()) {
+            const Ways &ways = ways_of(*scheduled.shape, scheduled.strategy);
+            scheduled.strategy = ways.strategy;
+            scheduled.plan = ways.plan;
+        }
+        // N2: what passes before a launch becomes part of its time. Of launches on several streams none
+        // starts before what it waits for has ended. The first one takes longer to start.
+        if (its.kind != LaunchKind::placed) {
+            const Seconds first_start = std::max(Seconds(0.0), whole_floor_ - Seconds(machine_.launch_s)),
+                          start = i == 0 ? first_start : gap(),
+                          waits(one_stream ? 0.0 : dependent_gap_s * static_cast<double>(*its.nodes));
+            its.time_s += start;
+            its.time_s += waits;
+            gaps += start;
+            gaps += waits;
+        }
+        flops += *its.flops;
+        fmas += fmas_of(scheduled);
+        nodes += *its.nodes;
+        time += its.time_s;
+        (its.kind == LaunchKind::convolution ? convolutions : its.shape ? dense : others) += its.time_s;
+    }
+    for (NetworkLaunch &its : forecast.launches)
+        its.share = its.time_s / time;
+    forecast.gaps_s = gaps;
+    forecast.convolutions_s = convolutions, forecast.dense_s = dense, forecast.others_s = others;
+    forecast.fmas = fmas, forecast.flops = flops, forecast.nodes = nodes;
+    overlap(out);
+    return out;
+}
+
+/// N9: when each launch begins and ends. Launches of one stream follow each other; one that reads what
+/// another stream writes waits for it; those that run at once share the SMs.
+void NetworkForecaster::overlap(PlannedNetwork &plan) const {
+    struct Stream {
+        std::vector<std::size_t> launches;
+        std::size_t at = 0; ///< the one that runs or is next
+        bool runs = false;
+        double left = 0.0, share = 0.0; ///< of the one that runs: seconds while alone, and of the SMs
+    };
+    const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
+    std::vector<NetworkLaunch> &launches = plan.forecast.first().launches;
+    std::vector<Stream> streams(static_cast<std::size_t>(streams_of(plan.schedule)));
+    for (std::size_t i = 0; i < launches.size(); ++i)
+        streams[static_cast<std::size_t>(plan.schedule[i].stream)].launches.push_back(i);
+    const auto may_begin = [&](const Stream &stream) {
+        return !stream.runs && stream.at < stream.launches.size() &&
+               std::ranges::all_of(waits[stream.launches[stream.at]],
+                                   [&](std::size_t other) { return launches[other].ends_s.has_value(); });
+    };
+    for (double now = 0.0;;) {
+        double asked = 0.0, next = std::numeric_limits<double>::infinity();
+        for (Stream &stream : streams) {
+            if (may_begin(stream)) {
+                const std::size_t launch = stream.launches[stream.at];
+                launches[launch].begins_s = Seconds(now);
+                stream.runs = true;
+                stream.left = launches[launch].time_s.value;
+                stream.share = share_of_sms(plan.schedule[launch]);
+            }
+            if (stream.runs)
+                asked += stream.share, next = std::min(next, stream.left);
+        }
+        if (asked == 0.0)
+            return (void)(plan.forecast.first().forecast.emplace().time_s = Seconds(now));
+        now += next * std::max(1.0, asked);
+        for (Stream &stream : streams) {
+            stream.left -= next;
+            if (!stream.runs || stream.left > 0.0)
+                continue;
+            launches[stream.launches[stream.at++]].ends_s = Seconds(now);
+            stream.runs = false;
+        }
+    }
+}
 
 NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const HeldForLaunch &held) {
     NetworkLaunch launch;
@@ -397,12 +492,9 @@ void NetworkForecaster::time_planned(const ScheduledLaunch &scheduled, NetworkLa
     launch.time_s = ways.time_s;
 }
 
+/// From a launch to the next; none where all start early and the profile knows what that takes.
 Seconds NetworkForecaster::gap() const {
     return Seconds(early_ && profile_.early_launch_period ? 0.0 : machine_.gap_s);
-}
-
-Seconds NetworkForecaster::first_start() const {
-    return std::max(Seconds(0.0), whole_floor_ - Seconds(machine_.launch_s));
 }
 
 double NetworkForecaster::fmas_of(const ScheduledLaunch &launch) const {
@@ -412,6 +504,7 @@ double NetworkForecaster::fmas_of(const ScheduledLaunch &launch) const {
     return convcast::fmas_of(network_.operators[first], network_.input_shapes(first).front(), batch());
 }
 
+/// N9: of the SMs, what a launch takes while it runs alone.
 double NetworkForecaster::share_of_sms(const ScheduledLaunch &launch) const {
     constexpr std::int64_t resident = 8; // CTAs of 256 threads
     const auto share_of = [&](std::int64_t ctas, std::int64_t ctas_per_sm) {

@@ -28,7 +28,6 @@ class NetworkForecaster {
 
     const Network &network() const { return network_; }
     std::int64_t batch() const { return question_.batch; }
-    const Gpu &gpu() const { return gpu_; }
 
     // ---- which strategy a convolution takes ----
 
@@ -61,19 +60,12 @@ class NetworkForecaster {
     /// Settings that tie have their own forecasts and not their mean, which takes a ranking of all.
     void leave_ties() { ties_ = false; }
 
-    // ---- how long a launch runs ----
+    // ---- how long launches run ----
 
     /// By itself, without the gap before it.
     NetworkLaunch launch(const ScheduledLaunch &scheduled, const HeldForLaunch &held);
-
-    /// From a launch to the next; none where all start early and the profile knows what that takes.
-    Seconds gap() const;
-    /// What the first launch takes longer to start than those behind it.
-    Seconds first_start() const;
-
-    double fmas_of(const ScheduledLaunch &launch) const;
-    /// N9: of the SMs, what a launch takes while it runs alone.
-    double share_of_sms(const ScheduledLaunch &launch) const;
+    /// The launches' times and what they add up to.
+    PlannedNetwork timed(std::vector<ScheduledLaunch> schedule);
     /// N4: all of the network in one launch.
     Seconds light_of(double fmas) const;
 
@@ -85,6 +77,10 @@ class NetworkForecaster {
     WaysOrWhy ranked(const ConvShape &shape) const;
     WaysOrWhy named(const ConvShape &shape, const Strategy &strategy);
     void time_planned(const ScheduledLaunch &scheduled, NetworkLaunch &launch);
+    Seconds gap() const;
+    double fmas_of(const ScheduledLaunch &launch) const;
+    double share_of_sms(const ScheduledLaunch &launch) const;
+    void overlap(PlannedNetwork &plan) const;
 
     const Network &network_;
     bool early_;

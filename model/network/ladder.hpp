@@ -3,7 +3,6 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include "model/network/descent.hpp"
 #include "model/network/kernel_work.hpp"
 #include "model/network/network.hpp"
 #include "model/network/ranks.hpp"
@@ -20,6 +19,23 @@
 #include <vector>
 
 namespace convcast {
+
+/// Steps of velocity = momentum * velocity + gradient of the mean loss + decay * parameters, and
+/// parameters -= rate * velocity.
+struct Descent {
+    std::int64_t batch = 1, epochs = 1;
+    double rate = 0.0; ///< of the first epoch
+    double momentum = 0.0, decay = 0.0;
+    BOOST_DESCRIBE_CLASS(Descent, (), (batch, epochs, rate, momentum, decay), (), ())
+
+    static constexpr Range range_of(std::string_view name) {
+        if (name == "momentum" || name == "decay")
+            return {0.0, 1.0};
+        if (name == "rate")
+            return {1e-9, 1e3};
+        return name == "epochs" ? Range{0.0, 1e6} : Range{1.0, 1e6};
+    }
+};
 
 /// A launch of a kernel of the rung's source. Its operands are named:
 /// "input" is the images, "labels" their labels, "order" which image comes when (null: as they lie).

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -17,24 +16,36 @@
 namespace convcast {
 namespace {
 
+/// The nodes of a call that are told together: of a launch, or of the same name.
+using Group = std::vector<NodeSpan>;
+
 double seconds(std::uint64_t from, std::uint64_t to) {
     return 1e-9 * (static_cast<double>(to) - static_cast<double>(from));
 }
 
 /// From the start of the first to the end of the last.
-NodeSpan span_of(const CallNodes &nodes) {
+NodeSpan span_of(const Group &nodes) {
     return {std::ranges::min_element(nodes, {}, &NodeSpan::start_ns)->start_ns,
             std::ranges::max_element(nodes, {}, &NodeSpan::end_ns)->end_ns};
 }
 
+/// Of all nodes of a call, or of its kernels, in their order.
+Group spans_of(const TracedCall &call, bool copies_too = true) {
+    Group spans;
+    for (const TracedNode &node : call)
+        if (copies_too || !node.bytes)
+            spans.push_back(node.span);
+    return spans;
+}
+
 /// The nodes of each launch, of which launch i has counts[i]; empty where there are not just as many, or the
 /// first has none. A later launch without a node gets one of no time where the launch before ended.
-std::vector<CallNodes> by_launch(const CallNodes &nodes, const std::vector<std::int64_t> &counts) {
+std::vector<Group> by_launch(const Group &nodes, const std::vector<std::int64_t> &counts) {
     if (nodes.empty() || std::ranges::any_of(counts, [](std::int64_t count) { return count < 0; }) ||
         counts.empty() || counts.front() < 1 ||
         std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != std::ssize(nodes))
         return {};
-    std::vector<CallNodes> launches;
+    std::vector<Group> launches;
     auto next = nodes.begin();
     for (const std::int64_t count : counts) {
         if (count > 0) {
@@ -48,49 +59,97 @@ std::vector<CallNodes> by_launch(const CallNodes &nodes, const std::vector<std::
     return launches;
 }
 
-/// What a launch took in each of several calls.
-struct Samples {
-    std::vector<double> times, begins, ends;
-};
+/// What the nodes of each group took on average.
+std::vector<double> mean_times(const std::vector<Group> &groups) {
+    std::vector<double> times;
+    for (const Group &nodes : groups) {
+        double all = 0.0;
+        for (const NodeSpan &node : nodes)
+            all += seconds(node.start_ns, node.end_ns);
+        times.push_back(all / static_cast<double>(nodes.size()));
+    }
+    return times;
+}
 
-/// Medians over calls of launches that have so many nodes each, their times by `times_of` the nodes of a
-/// call. `started`: when each call did, where that is not when its first node did.
-template <class TimesOf>
-std::vector<LaunchMeasurement> measured(const std::vector<std::int64_t> &counts,
-                                        const std::vector<CallNodes> &calls, const TimesOf &times_of,
-                                        const std::vector<std::uint64_t> &started = {}) {
-    std::vector<Samples> samples(counts.size());
-    for (std::size_t which = 0; which < calls.size(); ++which) {
-        const CallNodes &call = calls[which];
-        const std::vector<CallNodes> launches = by_launch(call, counts);
-        if (launches.empty())
+/// Medians over calls of what each group of their nodes took, and when it began and ended. `groups_of`: those
+/// of a call. Empty where a call has none, or not as many as the first one.
+template <class GroupsOf, class TimesOf>
+std::vector<LaunchMeasurement> measured(const std::vector<TracedCall> &calls, const GroupsOf &groups_of,
+                                        const TimesOf &times_of) {
+    struct Samples {
+        std::vector<double> times, begins, ends;
+    };
+    std::vector<Samples> samples;
+    for (const TracedCall &call : calls) {
+        const std::vector<Group> groups = groups_of(call);
+        if (&call == &calls.front())
+            samples.resize(groups.size());
+        if (groups.empty() || groups.size() != samples.size())
             return {};
-        const std::vector<double> times = times_of(launches);
-        const std::uint64_t start = started.empty() ? span_of(call).start_ns : started[which];
-        for (std::size_t i = 0; i < launches.size(); ++i) {
-            const NodeSpan span = span_of(launches[i]);
+        const std::vector<double> times = times_of(groups);
+        const std::uint64_t start = span_of(spans_of(call)).start_ns;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            const NodeSpan span = span_of(groups[i]);
             samples[i].times.push_back(times[i]);
             samples[i].begins.push_back(seconds(start, span.start_ns));
             samples[i].ends.push_back(seconds(start, span.end_ns));
         }
     }
     std::vector<LaunchMeasurement> out;
-    for (std::size_t i = 0; i < samples.size() && !calls.empty(); ++i)
-        out.push_back({time_spread(samples[i].times), 0.0, time_spread(samples[i].begins).median_s,
-                       time_spread(samples[i].ends).median_s});
+    for (const Samples &its : samples)
+        out.push_back(
+            {time_spread(its.times), 0.0, time_spread(its.begins).median_s, time_spread(its.ends).median_s});
+    return out;
+}
+
+/// What nodes have in common that are told together: GPU, name and bytes.
+using NodeKind = std::tuple<int, std::string, std::optional<std::int64_t>>;
+
+/// Of each kind the medians of several calls, by GPU and begin. Empty where a call has not as many of each
+/// kind as the first one has.
+std::vector<KernelTime> times_by_kind(const std::vector<TracedCall> &calls, bool only_copies) {
+    const auto kinds_of = [&](const TracedCall &call) {
+        std::map<NodeKind, Group> kinds;
+        for (const TracedNode &node : call)
+            if (node.bytes || !only_copies)
+                kinds[{node.device, node.name, node.bytes}].push_back(node.span);
+        return kinds;
+    };
+    const std::map<NodeKind, Group> first = calls.empty() ? kinds_of({}) : kinds_of(calls.front());
+    const auto groups_of = [&](const TracedCall &call) {
+        std::vector<Group> groups;
+        for (const auto &[kind, nodes] : kinds_of(call)) {
+            const auto same = first.find(kind);
+            if (same == first.end() || same->second.size() != nodes.size())
+                return std::vector<Group>{};
+            groups.push_back(nodes);
+        }
+        return groups;
+    };
+    std::vector<KernelTime> out;
+    auto kind = first.begin();
+    for (const LaunchMeasurement &its : measured(calls, groups_of, mean_times)) {
+        const auto &[device, name, bytes] = kind->first;
+        out.push_back({name, std::ssize(kind++->second), its.time_s.median_s, *its.begins_s, *its.ends_s,
+                       device, bytes});
+    }
+    std::ranges::stable_sort(out, {},
+                             [](const KernelTime &time) { return std::pair(*time.device, time.begins_s); });
     return out;
 }
 
 } // namespace
 
-std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan, const std::vector<CallNodes> &calls) {
+std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan,
+                                            const std::vector<TracedCall> &calls) {
     const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
     std::vector<std::int64_t> counts;
     for (const NetworkLaunch &launch : plan.forecast.first().launches)
         counts.push_back(launch.nodes.value());
-    std::vector<LaunchMeasurement> out = measured(counts, calls, [&](const std::vector<CallNodes> &launches) {
+    const auto groups_of = [&](const TracedCall &call) { return by_launch(spans_of(call), counts); };
+    std::vector<LaunchMeasurement> out = measured(calls, groups_of, [&](const std::vector<Group> &launches) {
         std::vector<NodeSpan> spans;
-        for (const CallNodes &nodes : launches)
+        for (const Group &nodes : launches)
             spans.push_back(span_of(nodes));
         std::map<std::int64_t, std::uint64_t> ended; // of each stream
         std::vector<double> times;
@@ -112,14 +171,6 @@ std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan, const st
     return out;
 }
 
-std::vector<CallNodes> spans_of(const std::vector<TracedCall> &calls) {
-    std::vector<CallNodes> spans(calls.size());
-    for (std::size_t i = 0; i < calls.size(); ++i)
-        for (const TracedNode &node : calls[i])
-            spans[i].push_back(node.span);
-    return spans;
-}
-
 std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int64_t images) {
     const std::int64_t repeat = launch.repeat.value_or(1);
     if (!launch.each_stream.value_or(false))
@@ -128,78 +179,14 @@ std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int
     return repeat * std::min(rung.streams.value_or(1), ceil_div(images, share));
 }
 
-namespace {
-
-double mean_time(const CallNodes &nodes) {
-    double all = 0.0;
-    for (const NodeSpan &node : nodes)
-        all += seconds(node.start_ns, node.end_ns);
-    return all / static_cast<double>(nodes.size());
-}
-
-std::uint64_t start_of(const TracedCall &call) {
-    return std::ranges::min_element(call, {}, [](const TracedNode &node) { return node.span.start_ns; })
-        ->span.start_ns;
-}
-
-/// What nodes have in common that are told together: GPU, name and bytes.
-using NodeKind = std::tuple<int, std::string, std::optional<std::int64_t>>;
-
-/// Of each kind the medians of several calls, by GPU and begin. Empty where a call has not as many of each
-/// kind as the first one has.
-std::vector<KernelTime> times_by_kind(const std::vector<TracedCall> &calls, bool only_copies) {
-    std::map<NodeKind, Samples> samples;
-    std::map<NodeKind, std::size_t> counts;
-    for (const TracedCall &call : calls) {
-        std::map<NodeKind, CallNodes> kinds;
-        for (const TracedNode &node : call)
-            if (node.bytes || !only_copies)
-                kinds[{node.device, node.name, node.bytes}].push_back(node.span);
-        for (const auto &[kind, nodes] : kinds) {
-            if (counts.try_emplace(kind, nodes.size()).first->second != nodes.size())
-                return {};
-            Samples &its = samples[kind];
-            its.times.push_back(mean_time(nodes));
-            its.begins.push_back(seconds(start_of(call), span_of(nodes).start_ns));
-            its.ends.push_back(seconds(start_of(call), span_of(nodes).end_ns));
-        }
-    }
-    std::vector<KernelTime> out;
-    for (const auto &[kind, its] : samples) {
-        if (its.times.size() != calls.size())
-            return {};
-        const auto &[device, name, bytes] = kind;
-        out.push_back({name, static_cast<std::int64_t>(counts.at(kind)), time_spread(its.times).median_s,
-                       time_spread(its.begins).median_s, time_spread(its.ends).median_s, device, bytes});
-    }
-    std::ranges::stable_sort(out, {},
-                             [](const KernelTime &time) { return std::pair(*time.device, time.begins_s); });
-    return out;
-}
-
-} // namespace
-
 std::vector<KernelTime> kernel_times(const Rung &rung, std::int64_t images,
                                      const std::vector<TracedCall> &calls) {
     std::vector<std::int64_t> counts;
     for (const LadderLaunch &launch : rung.launches)
         counts.push_back(launch_count(rung, launch, images));
-    std::vector<CallNodes> kernels;
-    std::vector<std::uint64_t> started;
-    for (const TracedCall &call : calls) {
-        CallNodes &its = kernels.emplace_back();
-        for (const TracedNode &node : call)
-            if (!node.bytes)
-                its.push_back(node.span);
-        started.push_back(call.empty() ? 0 : start_of(call));
-    }
-    const auto mean_times = [](const std::vector<CallNodes> &lines) {
-        std::vector<double> times;
-        std::ranges::transform(lines, std::back_inserter(times), mean_time);
-        return times;
-    };
+    const auto groups_of = [&](const TracedCall &call) { return by_launch(spans_of(call, false), counts); };
     std::vector<KernelTime> out;
-    for (const LaunchMeasurement &line : measured(counts, kernels, mean_times, started))
+    for (const LaunchMeasurement &line : measured(calls, groups_of, mean_times))
         out.push_back({rung.launches[out.size()].kernel, counts[out.size()], line.time_s.median_s,
                        *line.begins_s, *line.ends_s});
     if (!out.empty())

@@ -15,18 +15,6 @@ namespace convcast {
 struct NodeSpan {
     std::uint64_t start_ns = 0, end_ns = 0;
 };
-/// What the nodes of a call did, in the order in which they were launched.
-using CallNodes = std::vector<NodeSpan>;
-
-/// Of each launch of a plan in several calls: `time_s` is from when it could have begun, which is the end of
-/// the launch before it in its stream, or of the last that it waits for. Empty where a call has not as many
-/// nodes as the launches have.
-std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan, const std::vector<CallNodes> &calls);
-
-/// How often a call with so many images launches the kernel of a line: for every repetition and every stream
-/// that has images.
-std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int64_t images);
-
 /// A kernel or a copy that ran in a call.
 struct TracedNode {
     std::string name; ///< as KernelTime has it
@@ -37,7 +25,14 @@ struct TracedNode {
 /// In the order in which they were launched; of several GPUs in any.
 using TracedCall = std::vector<TracedNode>;
 
-std::vector<CallNodes> spans_of(const std::vector<TracedCall> &calls);
+/// Of each launch of a plan in several calls: `time_s` is from when it could have begun, which is the end of
+/// the launch before it in its stream, or of the last that it waits for. Empty where a call has not as many
+/// nodes as the launches have.
+std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan, const std::vector<TracedCall> &calls);
+
+/// How often a call with so many images launches the kernel of a line: for every repetition and every stream
+/// that has images.
+std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int64_t images);
 
 /// Of each line of the rung the medians of several calls, and behind these its copies. Empty where a call has
 /// not as many kernels as the rung has launches.

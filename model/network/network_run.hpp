@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include "model/network/descent.hpp"
+#include "model/network/ladder.hpp"
 #include "model/network/ranks.hpp"
 #include "model/network/schedule_text.hpp"
 #include "model/record/run.hpp"

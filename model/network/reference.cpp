@@ -71,6 +71,28 @@ OneImage image_of(const Network &network, std::span<const double> images, const 
             labels.empty() ? std::nullopt : std::optional(labels[image])};
 }
 
+/// How the filters of an operator are sized beside those of seeded_parameters, so that activations keep their
+/// size through many layers: a function behind them halves the variance; what is added to a shortcut adds
+/// little.
+double gain_of(const Network &network, std::size_t op) {
+    constexpr double beside_shortcut = 0.25;
+    double gain = 1.0;
+    for (std::size_t i = op + 1; i < network.operators.size(); ++i) {
+        const std::vector<std::size_t> sources = network.sources(i);
+        if (std::find(sources.begin(), sources.end(), op) == sources.end())
+            continue;
+        const OperatorKind kind = network.operators[i].kind;
+        if (kind == OperatorKind::add)
+            return gain * beside_shortcut;
+        if (kind != OperatorKind::bias && kind != OperatorKind::scale)
+            return is_elementwise(kind) && sources.size() == 1 && kind != OperatorKind::logistic
+                       ? gain * std::sqrt(2.0)
+                       : gain;
+        op = i;
+    }
+    return gain;
+}
+
 } // namespace
 
 Parameters seeded_parameters(const Network &network, std::uint64_t seed) {
@@ -88,6 +110,15 @@ Parameters seeded_parameters(const Network &network, std::uint64_t seed) {
             of[j] = static_cast<double>(static_cast<float>(middle + (2.0 * unit - 1.0) * range));
         }
     }
+    return all;
+}
+
+Parameters steady_parameters(const Network &network, std::uint64_t seed) {
+    Parameters all = seeded_parameters(network, seed);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (const double gain = network.operators[i].outputs ? gain_of(network, i) : 1.0; gain != 1.0)
+            for (double &value : all[i])
+                value = static_cast<double>(static_cast<float>(value * gain));
     return all;
 }
 

@@ -17,6 +17,10 @@ using Parameters = std::vector<std::vector<double>>;
 /// variance of sums stays that of their inputs; biases likewise in +-0.1.
 Parameters seeded_parameters(const Network &network, std::uint64_t seed);
 
+/// Parameters of a seed for a deep network: those of seeded_parameters, filters and weights sized so that
+/// activations keep their size through the layers (He et al., 2015).
+Parameters steady_parameters(const Network &network, std::uint64_t seed);
+
 /// A tensor of each operator, image by image, channels first.
 using OperatorOutputs = std::vector<std::vector<double>>;
 

@@ -214,32 +214,25 @@ ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split
     return advice;
 }
 
-/// That is known; nullptr if none is.
-const PeerLink *link_between(const GpuProfile &profile, int one, int other) {
-    const auto link = std::ranges::find_if(profile.peers, [&](const PeerLink &its) {
-        return ((its.from == one && its.to == other) || (its.from == other && its.to == one)) &&
-               one_way(its) > 0.0;
-    });
-    return link == profile.peers.end() ? nullptr : &*link;
-}
-
 /// Links between these GPUs or, where none of them is known, all that are; `missing`: some are not known.
 std::vector<const PeerLink *> links_of(const GpuProfile &profile, const std::vector<int> &devices,
                                        bool &missing) {
-    std::vector<const PeerLink *> links;
+    std::vector<const PeerLink *> known, between;
+    for (const PeerLink &link : profile.peers)
+        if (one_way(link) > 0.0)
+            known.push_back(&link);
     missing = false;
     for (const int from : devices)
         for (const int to : devices) {
-            const PeerLink *link = from == to ? nullptr : link_between(profile, from, to);
-            missing = missing || (from != to && link == nullptr);
-            if (link != nullptr)
-                links.push_back(link);
+            const auto link = std::ranges::find_if(known, [&](const PeerLink *its) {
+                return std::minmax(its->from, its->to) == std::minmax(from, to);
+            });
+            if (from != to && link == known.end())
+                missing = true;
+            else if (from != to)
+                between.push_back(*link);
         }
-    if (links.empty())
-        for (const PeerLink &link : profile.peers)
-            if (one_way(link) > 0.0)
-                links.push_back(&link);
-    return links;
+    return between.empty() ? known : between;
 }
 
 /// " (6 to 12; a latency of 1 to 10 us)", "" of a link without a range.

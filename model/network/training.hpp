@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include "model/network/descent.hpp"
+#include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
 #include "model/network/reference.hpp"
@@ -25,6 +25,13 @@ struct TrainingOptions {
     std::string tested_on = "test images"; ///< what the images are that accuracy is of
     std::optional<Parameters> start;       ///< instead of those of the seed
 };
+
+/// Falls from the rate of the settings along half a cosine towards 0: epoch 0 has all of it, the one in the
+/// middle half.
+double rate_of_epoch(const Descent &descent, std::int64_t epoch);
+
+/// Numbers 0 to count - 1, shuffled anew for every epoch; the same for the same seed.
+std::vector<std::int32_t> order_of_epoch(std::int64_t count, std::uint64_t seed, std::int64_t epoch);
 
 /// Trained parameters: of each operator that has some, in the order of its kernel (KCRS, outputs x inputs).
 struct Weights {

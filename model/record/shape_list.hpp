@@ -1,5 +1,5 @@
 // Lists of convolutions as people have them: a shape per line, CSV with a header, benchdnn lines of oneDNN,
-// or a study document; model/network/onnx/convolutions.hpp has those of ONNX files. docs/study.md has every
+// or a study document; model/network/onnx/import.hpp has those of ONNX files. docs/study.md has every
 // format.
 #pragma once
 

@@ -33,7 +33,7 @@ ARCHITECTURE = "data/architectures/sm_90.json"
 # Folders and files of model/ whose numbers enter no time of a convolution: they read, write, print, draw shapes, fit or
 # compare. onnx, gpu_memory: what a file says, and what fits. rung_*, count_work, kernel_work: the forecast of rungs, whose numbers docs/ladders.md names. scaling*: that of training
 # over several GPUs (docs/constants.md). network_run: the document of both.
-NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "training.cpp", "descent.cpp", "descent.hpp", "split_mix.hpp", "fit.cpp", "fit.hpp", "adapted", "formula",
+NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder", "idx.cpp", "training.hpp", "training.cpp", "split_mix.hpp", "fit.cpp", "fit.hpp", "adapted", "formula",
                "knowledge", "profile", "timeline", "why", "kernel_work", "count_work", "rung_forecast",
                "schedule_text", "network_run", "scaling", "scaling_forecast", "onnx", "gpu_memory"}
 

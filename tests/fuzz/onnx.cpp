@@ -1,7 +1,6 @@
 // What the reader of ONNX files hands over, which comes from the sizes and attributes of any file.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/network/onnx/convolutions.hpp"
 #include "model/network/onnx/import.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

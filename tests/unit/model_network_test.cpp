@@ -11,7 +11,6 @@
 #include "model/network/launch_times.hpp"
 #include "model/network/network.hpp"
 #include "model/network/schedule.hpp"
-#include "model/network/whole_run.hpp"
 #include "model/record/study.hpp"
 #include "model/work/tensors.hpp"
 #include "tests/unit/recorded_networks.hpp"
@@ -383,9 +382,9 @@ TEST(LaunchTimes, ALaunchWithoutANodeTakesNoTime) {
     EXPECT_EQ(launches[3].nodes, 0);
     EXPECT_EQ(launches[3].time_s, Seconds(0.0));
     EXPECT_EQ(plan.forecast.first().nodes, 7);
-    CallNodes nodes;
+    TracedCall nodes;
     for (std::uint64_t i = 0; i < 7; ++i)
-        nodes.push_back({1000 * i, 1000 * i + 600});
+        nodes.push_back({"a kernel", {1000 * i, 1000 * i + 600}});
     const auto times = launch_times(plan, {nodes});
     ASSERT_EQ(times.size(), launches.size());
     EXPECT_NEAR(times[2].time_s.median_s.value, 1e-6, 1e-12); // from the end of the launch before

@@ -191,6 +191,9 @@ TEST(Onnx, NumbersOfSeveralAxesAreTakenTurnedAndJoined) {
     EXPECT_THAT(
         values(computed(node("Div", {"a", "b"}, {"y"}), {Numbers{{1}, {3}, true}, Numbers{{1}, {2}}})),
         ElementsAre(1.5));
+    EXPECT_THAT(
+        values(computed(node("Clip", {"a", "", "b"}, {"y"}), {table, std::nullopt, Numbers{{}, {2}}})),
+        ElementsAre(1, 2, 2, 2, 2, 2)); // without a lower bound
     EXPECT_FALSE(computed(node("Div", {"a", "b"}, {"y"}), {table, Numbers{{1}, {0}}}));
     EXPECT_FALSE(computed(node("Gather", {"a", "i"}, {"y"}), {table, Numbers{{1}, {2}}}));
     EXPECT_FALSE(computed(node("Transpose", {"a"}, {"y"}, {{"perm", {0, 0}, ""}}), {table}));

@@ -364,7 +364,7 @@ TEST(RungTimes, OfEachLineTheMedianOfItsLaunches) {
     EXPECT_EQ(launch_count(of.rung, of.rung.launches[1], 2048), 16 * 25);
     EXPECT_EQ(launch_count(of.rung, of.rung.launches[1], 3), 3 * 25); // three images on three streams
     OfRung two = rung_of("fashion_mnist", "batch");
-    const auto call_of = [](const CallNodes &nodes) {
+    const auto call_of = [](const std::vector<NodeSpan> &nodes) {
         TracedCall call;
         for (const NodeSpan &span : nodes)
             call.push_back({"a kernel", span});

@@ -222,7 +222,9 @@ TEST(WholeRun, RecordsOfNodesAreTimesOfLaunches) {
     const PlannedNetwork plan = planned_by(on_two_streams);
     ASSERT_EQ(plan.forecast.first().nodes, 3);
     // right on stream 1 from 100 to 400 ns, left behind it though it is on another stream, then dense early.
-    const std::vector<LaunchMeasurement> times = launch_times(plan, {{{100, 400}, {410, 900}, {880, 1300}}});
+    const TracedNode first{"", {100, 400}};
+    const std::vector<LaunchMeasurement> times =
+        launch_times(plan, {{first, {"", {410, 900}}, {"", {880, 1300}}}});
     ASSERT_EQ(times.size(), 3U);
     EXPECT_NEAR(times[1].begins_s->value, 310e-9, 1e-15);
     EXPECT_NEAR(times[1].ends_s->value, 800e-9, 1e-15);
@@ -230,7 +232,7 @@ TEST(WholeRun, RecordsOfNodesAreTimesOfLaunches) {
     EXPECT_NEAR(time(1), 500e-9, 1e-15); // from the end of right
     EXPECT_NEAR(time(2), 400e-9, 1e-15); // from the end of left, not from its own early start
     EXPECT_NEAR(times[1].share, 500.0 / 1200.0, 1e-9);
-    EXPECT_TRUE(launch_times(plan, {{{100, 400}, {410, 900}}}).empty());
+    EXPECT_TRUE(launch_times(plan, {{first, {"", {410, 900}}}}).empty());
 }
 
 } // namespace

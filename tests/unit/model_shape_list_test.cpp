@@ -1,6 +1,6 @@
 // Lists of shapes in every format: what is read, and what is said of what is wrong.
 #include "model/base/errors.hpp"
-#include "model/network/onnx/convolutions.hpp"
+#include "model/network/onnx/import.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 

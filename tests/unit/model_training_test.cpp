@@ -1,6 +1,5 @@
 // What training is made of on the CPU's side: orders, rates, generated images, rounded weights.
 #include "model/base/errors.hpp"
-#include "model/network/descent.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/training.hpp"

@@ -160,7 +160,7 @@ void Importer::say_remarks() {
     std::set<std::string> types;
     constexpr std::int64_t few = 64; // sizes, scales and limits are no weights
     for (const OnnxTensor &tensor : graph_.tensors) {
-        const bool weights = tensor.constant && Value{"", {}, {}, {}, tensor.sizes}.constant_count() > few;
+        const bool weights = tensor.constant && Numbers{tensor.sizes, {}}.count() > few;
         const bool images =
             std::find(graph_.inputs.begin(), graph_.inputs.end(), tensor.name) != graph_.inputs.end();
         for (const char *other : {"float16", "bfloat16", "double"})

@@ -1,6 +1,5 @@
-#include "model/network/onnx/convolutions.hpp"
-
 #include "model/network/onnx/import.hpp"
+
 #include "model/network/onnx/numbers.hpp"
 #include "model/record/shape_list_parts.hpp"
 

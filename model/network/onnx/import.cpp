@@ -14,11 +14,20 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace convcast::onnx {
 namespace {
+
+/// What takes nodes of a type; nullptr where nothing does.
+Takes::mapped_type taking(const std::string &type) {
+    for (const Takes *takes : {&element_nodes(), &layer_nodes(), &moving_nodes()})
+        if (const auto found = takes->find(type); found != takes->end())
+            return found->second;
+    return nullptr;
+}
 
 /// "mobilenet_v2" of "models/MobileNet-v2.onnx.gz"
 std::string id_of(const std::string &file) {
@@ -192,7 +201,7 @@ std::string Importer::new_name(const std::string &end) {
 }
 
 Value Importer::tensor_value(const std::string &of, const ImageShape &shape) const {
-    return {of, shape, View::of_images(shape), {}, {}};
+    return {of, shape, View::of_images(shape), {}};
 }
 
 Value Importer::add(Operator op, const std::vector<Value> &inputs, const std::string &end) {
@@ -245,6 +254,12 @@ Value Importer::plain(const Value &value) {
     return out;
 }
 
+Value Importer::with_shape(const Value &value, const ImageShape &shape, const std::string &end) {
+    if (value.shape == shape)
+        return value;
+    return each({.kind = OperatorKind::reshape, .output = shape}, value, end);
+}
+
 const Value *Importer::input(std::size_t i) {
     if (i >= node_->inputs.size() || node_->inputs[i].empty())
         return nullptr;
@@ -255,9 +270,8 @@ const Value *Importer::input(std::size_t i) {
     if (constant == constants_.end())
         return nullptr;
     Value value;
-    value.constant_sizes = constant->second->sizes;
-    if (constant->second->numbers)
-        value.numbers = Numbers{value.constant_sizes, *constant->second->numbers, is_real(*constant->second)};
+    value.constant = {constant->second->sizes, constant->second->numbers.value_or(std::vector<double>{}),
+                      is_real(*constant->second)};
     return &(values_[name] = std::move(value));
 }
 
@@ -266,14 +280,14 @@ const Value *Importer::tensor(std::size_t i) {
     return found && found->is_tensor() ? found : nullptr;
 }
 
-const Value *Importer::constant(std::size_t i) {
+const Numbers *Importer::constant(std::size_t i) {
     const Value *found = input(i);
-    return found && !found->is_tensor() ? found : nullptr;
+    return found && !found->is_tensor() ? &found->constant : nullptr;
 }
 
 bool Importer::known_from(std::size_t first) {
     for (std::size_t i = first; i < node_->inputs.size(); ++i)
-        if (!node_->inputs[i].empty() && !(constant(i) && constant(i)->numbers))
+        if (!node_->inputs[i].empty() && !(constant(i) && constant(i)->known()))
             return false;
     return true;
 }
@@ -287,15 +301,27 @@ std::vector<std::string> Importer::other_outputs() const {
 }
 
 std::vector<double> Importer::given(std::size_t i, const char *name) {
-    const Value *found = constant(i);
-    return found && found->numbers ? found->numbers->values : attribute(*node_, name);
+    const Numbers *found = constant(i);
+    return found && found->known() ? found->values : attribute(*node_, name);
 }
 
-void Importer::give(Value value, std::size_t output) {
-    if (output >= node_->outputs.size())
-        return;
-    given_[value.of].push_back(node_->outputs[output]);
-    values_[node_->outputs[output]] = std::move(value);
+const Operator *Importer::producer(const std::string &name) const {
+    const auto found = index_.find(name);
+    return found == index_.end() ? nullptr : &out_.operators[found->second];
+}
+
+bool Importer::read_once(const std::string &of) const {
+    const auto found = given_.find(of);
+    const auto once = [&](const std::string &tensor) { return readers_of(tensor) == 1; };
+    return found == given_.end() || std::all_of(found->second.begin(), found->second.end(), once);
+}
+
+bool Importer::give(Value value, std::size_t output) {
+    if (output < node_->outputs.size()) {
+        given_[value.of].push_back(node_->outputs[output]);
+        values_[node_->outputs[output]] = std::move(value);
+    }
+    return true;
 }
 
 bool Importer::refuse(const std::string &message) {
@@ -315,68 +341,50 @@ void Importer::take() {
     if (std::any_of(node_->inputs.begin(), node_->inputs.end(), is_lost))
         return lose(); // a consequence of what was said
     try {
-        if (!take_numbers() && !take_view() && !take_operator())
+        const auto its = taking(type());
+        if (!take_numbers() && !(its && its(*this)))
             take_unknown();
     } catch (const UsageError &error) { // an attribute that no node can have
         refuse(error.what());
     }
 }
 
-const std::map<std::string, OperatorKind> &Importer::functions() {
-    using Kind = OperatorKind;
-    static const std::map<std::string, OperatorKind> all = {{"Relu", Kind::relu},
-                                                            {"LeakyRelu", Kind::leaky_relu},
-                                                            {"Sigmoid", Kind::logistic},
-                                                            {"HardSigmoid", Kind::hard_logistic},
-                                                            {"HardSwish", Kind::hard_swish},
-                                                            {"Swish", Kind::silu},
-                                                            {"Gelu", Kind::gelu},
-                                                            {"Tanh", Kind::tanh},
-                                                            {"Erf", Kind::erf},
-                                                            {"Clip", Kind::clip}};
-    return all;
-}
-
-const std::map<std::string, Importer::Take> &Importer::takes() {
-    static const std::map<std::string, Take> all = {{"Conv", &Importer::convolution},
-                                                    {"ConvTranspose", &Importer::transposed},
-                                                    {"Gemm", &Importer::gemm},
-                                                    {"MatMul", &Importer::matmul},
-                                                    {"BatchNormalization", &Importer::batch_norm},
-                                                    {"LayerNormalization", &Importer::layer_norm},
-                                                    {"Add", &Importer::of_two},
-                                                    {"Sub", &Importer::of_two},
-                                                    {"Mul", &Importer::of_two},
-                                                    {"Div", &Importer::of_two},
-                                                    {"Pow", &Importer::power},
-                                                    {"Sum", &Importer::sum},
-                                                    {"Max", &Importer::bound},
-                                                    {"Min", &Importer::bound},
-                                                    {"MaxPool", &Importer::pooling},
-                                                    {"AveragePool", &Importer::pooling},
-                                                    {"GlobalAveragePool", &Importer::global_pooling},
-                                                    {"GlobalMaxPool", &Importer::global_pooling},
-                                                    {"ReduceMean", &Importer::global_pooling},
-                                                    {"ReduceMax", &Importer::global_pooling},
-                                                    {"Concat", &Importer::concat},
-                                                    {"Split", &Importer::split},
-                                                    {"Slice", &Importer::slice},
-                                                    {"Pad", &Importer::pad},
-                                                    {"Resize", &Importer::resize},
-                                                    {"Upsample", &Importer::resize},
-                                                    {"Softmax", &Importer::softmax}};
-    return all;
-}
-
-bool Importer::is_taken(const std::string &type) {
-    return functions().contains(type) || takes().contains(type);
-}
-
-bool Importer::take_operator() {
-    if (const auto known = functions().find(node_->type); known != functions().end())
-        return function(known->second);
-    const auto found = takes().find(node_->type);
-    return found != takes().end() && (this->*found->second)();
+bool Importer::take_numbers() {
+    if (node_->type == "Constant") {
+        Numbers its;
+        for (const char *name : {"value", "value_int", "value_ints", "value_float", "value_floats"})
+            if (const std::vector<double> found = attribute(*node_, name); !found.empty()) {
+                its.values = found;
+                its.real = std::string_view(name).starts_with("value_float");
+            }
+        if (const auto known = constants_.find(node_->outputs.empty() ? "" : node_->outputs.front());
+            known != constants_.end()) {
+            its.sizes = known->second->sizes;
+            its.real = is_real(*known->second);
+        } else if (its.values.size() != 1)
+            its.sizes = {static_cast<std::int64_t>(its.values.size())};
+        return give(std::move(its));
+    }
+    if (node_->type == "Shape" && input(0) != nullptr) {
+        std::vector<std::int64_t> sizes = input(0)->sizes();
+        if (tensor(0) && !sizes.empty())
+            sizes.front() = std::max<std::int64_t>(1, fixed_images_);
+        const auto count = static_cast<std::int64_t>(sizes.size());
+        const auto place = [&](const char *name, std::int64_t otherwise) {
+            const std::int64_t at = integer(name, otherwise);
+            return std::clamp<std::int64_t>(at < 0 ? at + count : at, 0, count);
+        };
+        const std::int64_t begin = place("start", 0), end = std::max(begin, place("end", count));
+        return give(Numbers{{end - begin}, {sizes.begin() + begin, sizes.begin() + end}});
+    }
+    std::vector<std::optional<Numbers>> inputs;
+    for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
+        if (tensor(i))
+            return false;
+        inputs.push_back(constant(i) ? std::optional(*constant(i)) : std::nullopt);
+    }
+    std::optional<Numbers> numbers = computed(*node_, inputs);
+    return numbers && give(std::move(*numbers));
 }
 
 /// The sizes of the first output of a node that works number by number or reduces, by those of its inputs.
@@ -393,8 +401,7 @@ std::vector<std::int64_t> Importer::sizes_of_inputs() {
             const Value *value = input(i);
             if (!value)
                 return {};
-            const std::vector<std::int64_t> its =
-                value->is_tensor() ? value->view.sizes() : value->constant_sizes;
+            const std::vector<std::int64_t> its = value->sizes();
             if (its.size() > all.size())
                 all.insert(all.begin(), its.size() - all.size(), 1);
             for (std::size_t k = 0; k < its.size(); ++k) {
@@ -440,8 +447,7 @@ std::string Importer::why_unknown() {
         "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"};
     if (integers.contains(node_->type))
         return "it computes with integers of 8 bits";
-    return is_taken(node_->type) ? "in this form, with these inputs or attributes"
-                                 : "no operator of convcast";
+    return taking(type()) ? "in this form, with these inputs or attributes" : "no operator of convcast";
 }
 
 void Importer::take_unknown() {

@@ -1,8 +1,10 @@
-// A network of the graph of an ONNX file. docs/networks.md says which operators become what.
+// The graph of an ONNX file as a network, and its convolutions. docs/networks.md says which operators become
+// what.
 #pragma once
 
 #include "model/network/network.hpp"
 #include "model/record/onnx_graph.hpp"
+#include "model/record/shape_list.hpp"
 
 #include <cstdint>
 #include <map>
@@ -28,5 +30,11 @@ struct NetworkConvolutions {
     std::int64_t images = 0;             ///< that the file says; 0: any
 };
 NetworkConvolutions convolutions_of_network(const OnnxGraph &graph, const std::string &file);
+
+/// The convolutions that are 2D, of a known size and of a type that is forecast; remarks name every other
+/// one with the reason. What a node leaves open by itself is taken of the network that the graph is
+/// (convolutions_of_network). The graph need not be one that can be a network: it may have several inputs and
+/// operators that are not known. Throws InputError where there is no such convolution.
+ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file);
 
 } // namespace convcast

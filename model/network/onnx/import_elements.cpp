@@ -5,135 +5,80 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace convcast::onnx {
+namespace {
 
-bool Importer::function(OperatorKind kind) {
-    const Value *in = tensor(0);
-    if (!in || !known_from(1) || attribute_text(*node_, "approximate") == "tanh" ||
-        (node_->type == "Swish" && attribute(*node_, "alpha", {1.0}).front() != 1.0))
+template <OperatorKind kind> bool function(Importer &node) {
+    const Value *in = node.tensor(0);
+    if (!in || !node.known_from(1) || node.text("approximate") == "tanh" ||
+        (node.type() == "Swish" && node.real("alpha", 1.0) != 1.0))
         return false;
     Operator op{.kind = kind};
     if (op.kind == OperatorKind::leaky_relu)
-        op.alpha = attribute(*node_, "alpha", {0.01}).front();
+        op.alpha = node.real("alpha", 0.01);
     if (op.kind == OperatorKind::hard_logistic) {
-        op.alpha = attribute(*node_, "alpha", {0.2}).front();
-        op.beta = attribute(*node_, "beta", {0.5}).front();
+        op.alpha = node.real("alpha", 0.2);
+        op.beta = node.real("beta", 0.5);
     }
     if (op.kind == OperatorKind::clip) {
-        const std::vector<double> low = given(1, "min"), high = given(2, "max");
+        const std::vector<double> low = node.given(1, "min"), high = node.given(2, "max");
         if (low.size() == 1 && std::abs(low[0]) < 1e30)
             op.low = low[0];
         if (high.size() == 1 && std::abs(high[0]) < 1e30)
             op.high = high[0];
     }
-    give(each(std::move(op), *in));
-    return true;
+    return node.give(node.each(std::move(op), *in));
 }
 
-bool Importer::of_two() {
-    const Value *a = input(0), *b = input(1);
-    if (!a || !b)
+/// Whether it is 1 + erf(x / sqrt 2).
+bool is_normal_gate(Importer &node, const Operator &gate, const std::string &x) {
+    constexpr double exact = 1e-5;
+    if (gate.kind != OperatorKind::linear || gate.alpha || gate.beta != 1.0)
         return false;
-    if (a->is_tensor() && b->is_tensor())
-        return two_tensors(*a, *b);
-    const bool swapped = !a->is_tensor();
-    if (swapped && node_->type == "Div")
-        return false;
-    return with_constant(swapped ? *b : *a, swapped ? *a : *b, swapped);
+    const Operator *error = node.producer(gate.from.front());
+    const Operator *root =
+        error && error->kind == OperatorKind::erf ? node.producer(error->from.front()) : nullptr;
+    return root && root->kind == OperatorKind::linear && !root->beta &&
+           std::abs(root->alpha.value_or(1.0) - std::sqrt(0.5)) < exact &&
+           root->from == std::vector<std::string>{x};
 }
 
-bool Importer::with_constant(const Value &value, const Value &constant, bool swapped) {
-    const bool product = node_->type == "Mul" || node_->type == "Div";
-    if (constant.constant_sizes.size() > value.view.rank())
-        return false;
-    if (constant.constant_count() == 1) {
-        if (!constant.numbers || constant.numbers->values.empty())
-            return false;
-        Operator op{.kind = OperatorKind::linear};
-        const double number = constant.numbers->values.front();
-        if (node_->type == "Div" && number == 0.0)
-            return false;
-        if (product)
-            op.alpha = node_->type == "Div" ? 1.0 / number : number;
-        else
-            op.beta = node_->type == "Sub" && !swapped ? -number : number;
-        if (node_->type == "Sub" && swapped)
-            op.alpha = -1.0;
-        give(scaled(std::move(op), value));
-        return true;
+/// x times logistic(x), and x times hard_logistic(x): one function.
+bool activation(Importer &node, const Value &a, const Value &b) {
+    for (const auto &[x, gate] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+        const Operator *op = node.producer(gate->of);
+        if (!op || gate->view != x->view)
+            continue;
+        constexpr double exact = 1e-6;
+        const bool of_x = op->from == std::vector<std::string>{x->of};
+        const bool hard = op->kind == OperatorKind::hard_logistic &&
+                          std::abs(*op->alpha - 1.0 / 6.0) < exact && std::abs(*op->beta - 0.5) < exact;
+        if (of_x && (op->kind == OperatorKind::logistic || hard)) {
+            return node.give(node.each({.kind = hard ? OperatorKind::hard_swish : OperatorKind::silu}, *x));
+        }
+        if (is_normal_gate(node, *op, x->of)) { // x (1 + erf(x / sqrt 2)) is twice GELU
+            return node.give(node.each({.kind = OperatorKind::linear, .alpha = 2.0},
+                                       node.each({.kind = OperatorKind::gelu}, *x, ".gelu")));
+        }
     }
-    std::optional<Value> to = by_channel(value, constant);
-    if (!to)
-        return false;
-    if (node_->type == "Sub" && swapped)
-        to = negative(*to);
-    give(with_shape(each({.kind = product ? OperatorKind::scale : OperatorKind::bias}, *to), value.shape,
-                    ".sizes"));
-    return true;
+    return false;
 }
 
-std::optional<Value> Importer::by_channel(const Value &value, const Value &constant) {
-    const std::vector<std::int64_t> &sizes = constant.constant_sizes;
-    const std::size_t missing = value.view.rank() - sizes.size();
-    std::vector<std::size_t> axes; // whose size is not 1
-    bool each_number = constant.constant_count() == elements(value.shape);
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        each_number = each_number && sizes[i] == value.view.size(missing + i);
-        if (sizes[i] != 1)
-            axes.push_back(missing + i);
-    }
-    if (axes.size() == 1 && value.view.size(axes[0]) == value.shape[0] &&
-        constant.constant_count() == value.shape[0] &&
-        value.view.with_channels(axes[0], value.shape[1] * value.shape[2], value.shape[0]))
-        return value;
-    return each_number ? std::optional(with_shape(value, {elements(value.shape), 1, 1}, ".numbers"))
-                       : std::nullopt;
-}
-
-Value Importer::with_shape(const Value &value, const ImageShape &shape, const std::string &end) {
-    if (value.shape == shape)
-        return value;
-    return each({.kind = OperatorKind::reshape, .output = shape}, value, end);
-}
-
-Value Importer::scaled(Operator op, const Value &value) {
-    constexpr double exact = 1e-6;
-    const Operator *before = producer(value.of);
-    if (!op.alpha || op.beta || !before || before->kind != OperatorKind::linear || before->beta)
-        return each(std::move(op), value);
-    op.alpha = *op.alpha * before->alpha.value_or(1.0);
-    const Value from{before->from.front(), value.shape, value.view, {}, {}};
-    return std::abs(*op.alpha - 1.0) < exact ? from : each(std::move(op), from);
-}
-
-bool Importer::two_tensors(const Value &a, const Value &b) {
-    if (node_->type == "Div")
-        return false;
-    if (node_->type == "Mul" && activation(a, b))
-        return true;
-    const OperatorKind kind = node_->type == "Mul" ? OperatorKind::multiply : OperatorKind::add;
-    std::optional<Value> out = joined(kind, a, node_->type == "Sub" ? negative(b) : b);
-    if (!out)
-        return false;
-    give(std::move(*out));
-    return true;
-}
-
-std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
+/// Of two tensors number by number, one of which may have sizes of 1 where the other has more.
+std::optional<Value> joined(Importer &node, OperatorKind kind, Value a, Value b) {
     if (a.view == b.view) {
-        Value out = add({.kind = kind}, {a, with_shape(b, a.shape, ".sizes")});
+        Value out = node.add({.kind = kind}, {a, node.with_shape(b, a.shape, ".sizes")});
         out.view = a.view;
         return out;
     }
     if (a.view.rank() != b.view.rank() || a.view.rank() > 4)
         return std::nullopt;
-    a = plain(a), b = plain(b);
+    a = node.plain(a), b = node.plain(b);
     const auto fits = [](const ImageShape &all, const ImageShape &part) {
         for (std::size_t i = 0; i < 3; ++i)
             if (part[i] != all[i] && part[i] != 1)
@@ -144,57 +89,136 @@ std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
         std::swap(a, b);
     if (!fits(a.shape, b.shape))
         return std::nullopt;
-    Value out = add({.kind = kind}, {a, b});
+    Value out = node.add({.kind = kind}, {a, b});
     out.view = View::of_rank(a.view.rank(), out.shape);
     return out;
 }
 
-/// A square is a product of a tensor with itself.
-bool Importer::power() {
-    const Value *value = tensor(0), *exponent = constant(1);
-    if (!value || !exponent || exponent->constant_count() != 1 || !exponent->numbers ||
-        exponent->numbers->values.empty())
-        return false;
-    const double by = exponent->numbers->values.front();
-    if (by == 1.0)
-        return give(Value(*value)), true;
-    if (by != 2.0)
-        return false;
-    std::optional<Value> out = joined(OperatorKind::multiply, *value, *value);
-    if (!out)
-        return false;
-    give(std::move(*out));
-    return true;
+Value negative(Importer &node, const Value &value) {
+    return node.each({.kind = OperatorKind::linear, .alpha = -1.0}, value, ".negative");
 }
 
-bool Importer::sum() {
-    std::optional<Value> out;
-    for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
-        if (!tensor(i))
+bool two_tensors(Importer &node, const Value &a, const Value &b) {
+    if (node.type() == "Div")
+        return false;
+    if (node.type() == "Mul" && activation(node, a, b))
+        return true;
+    const OperatorKind kind = node.type() == "Mul" ? OperatorKind::multiply : OperatorKind::add;
+    std::optional<Value> out = joined(node, kind, a, node.type() == "Sub" ? negative(node, b) : b);
+    return out && node.give(std::move(*out));
+}
+
+/// A factor behind a factor is one, and none where they make 1.
+Value scaled(Importer &node, Operator op, const Value &value) {
+    constexpr double exact = 1e-6;
+    const Operator *before = node.producer(value.of);
+    if (!op.alpha || op.beta || !before || before->kind != OperatorKind::linear || before->beta)
+        return node.each(std::move(op), value);
+    op.alpha = *op.alpha * before->alpha.value_or(1.0);
+    const Value from{before->from.front(), value.shape, value.view, {}};
+    return std::abs(*op.alpha - 1.0) < exact ? from : node.each(std::move(op), from);
+}
+
+/// The value as one a channel of which a constant has a number: the value itself where the constant has a
+/// number for each of its channels, each number as a channel where it has one for each of them.
+std::optional<Value> by_channel(Importer &node, const Value &value, const Numbers &constant) {
+    const std::vector<std::int64_t> &sizes = constant.sizes;
+    const std::size_t missing = value.view.rank() - sizes.size();
+    std::vector<std::size_t> axes; // whose size is not 1
+    bool each_number = constant.count() == elements(value.shape);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        each_number = each_number && sizes[i] == value.view.size(missing + i);
+        if (sizes[i] != 1)
+            axes.push_back(missing + i);
+    }
+    if (axes.size() == 1 && constant.count() == value.shape[0] && value.has_channels_at(axes[0]))
+        return value;
+    return each_number ? std::optional(node.with_shape(value, {elements(value.shape), 1, 1}, ".numbers"))
+                       : std::nullopt;
+}
+
+bool with_constant(Importer &node, const Value &value, const Numbers &constant, bool swapped) {
+    const bool product = node.type() == "Mul" || node.type() == "Div";
+    if (constant.sizes.size() > value.view.rank())
+        return false;
+    if (constant.count() == 1) {
+        if (!constant.known())
             return false;
-        out = i == 0 ? std::optional(*tensor(i)) : joined(OperatorKind::add, *out, *tensor(i));
+        Operator op{.kind = OperatorKind::linear};
+        const double number = constant.values.front();
+        if (node.type() == "Div" && number == 0.0)
+            return false;
+        if (product)
+            op.alpha = node.type() == "Div" ? 1.0 / number : number;
+        else
+            op.beta = node.type() == "Sub" && !swapped ? -number : number;
+        if (node.type() == "Sub" && swapped)
+            op.alpha = -1.0;
+        return node.give(scaled(node, std::move(op), value));
+    }
+    std::optional<Value> to = by_channel(node, value, constant);
+    if (!to)
+        return false;
+    if (node.type() == "Sub" && swapped)
+        to = negative(node, *to);
+    return node.give(node.with_shape(
+        node.each({.kind = product ? OperatorKind::scale : OperatorKind::bias}, *to), value.shape, ".sizes"));
+}
+
+bool of_two(Importer &node) {
+    const Value *a = node.input(0), *b = node.input(1);
+    if (!a || !b)
+        return false;
+    if (a->is_tensor() && b->is_tensor())
+        return two_tensors(node, *a, *b);
+    const bool swapped = !a->is_tensor();
+    if (swapped && node.type() == "Div")
+        return false;
+    return with_constant(node, swapped ? *b : *a, swapped ? a->constant : b->constant, swapped);
+}
+
+/// A square is a product of a tensor with itself.
+bool power(Importer &node) {
+    const Value *value = node.tensor(0);
+    const Numbers *exponent = node.constant(1);
+    if (!value || !exponent || exponent->count() != 1 || !exponent->known())
+        return false;
+    if (exponent->values.front() == 1.0)
+        return node.give(*value);
+    if (exponent->values.front() != 2.0)
+        return false;
+    std::optional<Value> out = joined(node, OperatorKind::multiply, *value, *value);
+    return out && node.give(std::move(*out));
+}
+
+/// The sum of all inputs.
+bool sum(Importer &node) {
+    std::optional<Value> out;
+    for (std::size_t i = 0; i < node.inputs(); ++i) {
+        if (!node.tensor(i))
+            return false;
+        out =
+            i == 0 ? std::optional(*node.tensor(i)) : joined(node, OperatorKind::add, *out, *node.tensor(i));
         if (!out)
             return false;
     }
-    if (!out)
-        return false;
-    give(std::move(*out));
-    return true;
+    return out && node.give(std::move(*out));
 }
 
-bool Importer::bound() {
+/// The larger or the smaller of one tensor and numbers.
+bool bound(Importer &node) {
     const Value *value = nullptr;
     Operator op{.kind = OperatorKind::clip};
-    const bool least = node_->type == "Max";
-    for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
-        if (tensor(i) && !value) {
-            value = tensor(i);
+    const bool least = node.type() == "Max";
+    for (std::size_t i = 0; i < node.inputs(); ++i) {
+        if (node.tensor(i) && !value) {
+            value = node.tensor(i);
             continue;
         }
-        const Value *its = constant(i);
-        if (!its || !its->numbers || its->numbers->values.size() != 1)
+        const Numbers *its = node.constant(i);
+        if (!its || its->values.size() != 1 || !its->known())
             return false;
-        const double number = its->numbers->values.front();
+        const double number = its->values.front();
         if (std::abs(number) >= 1e30) // no limit
             continue;
         if (least)
@@ -204,42 +228,32 @@ bool Importer::bound() {
     }
     if (!value)
         return false;
-    give(op.low || op.high ? each(std::move(op), *value) : *value);
-    return true;
+    return node.give(op.low || op.high ? node.each(std::move(op), *value) : *value);
 }
 
-bool Importer::activation(const Value &a, const Value &b) {
-    for (const auto &[x, gate] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-        const Operator *op = producer(gate->of);
-        if (!op || gate->view != x->view)
-            continue;
-        constexpr double exact = 1e-6;
-        const bool of_x = op->from == std::vector<std::string>{x->of};
-        const bool hard = op->kind == OperatorKind::hard_logistic &&
-                          std::abs(*op->alpha - 1.0 / 6.0) < exact && std::abs(*op->beta - 0.5) < exact;
-        if (of_x && (op->kind == OperatorKind::logistic || hard)) {
-            give(each({.kind = hard ? OperatorKind::hard_swish : OperatorKind::silu}, *x));
-            return true;
-        }
-        if (is_normal_gate(*op, x->of)) { // x (1 + erf(x / sqrt 2)) is twice GELU
-            give(each({.kind = OperatorKind::linear, .alpha = 2.0},
-                      each({.kind = OperatorKind::gelu}, *x, ".gelu")));
-            return true;
-        }
-    }
-    return false;
-}
+} // namespace
 
-bool Importer::is_normal_gate(const Operator &gate, const std::string &x) const {
-    constexpr double exact = 1e-5;
-    if (gate.kind != OperatorKind::linear || gate.alpha || gate.beta != 1.0)
-        return false;
-    const Operator *error = producer(gate.from.front());
-    const Operator *root =
-        error && error->kind == OperatorKind::erf ? producer(error->from.front()) : nullptr;
-    return root && root->kind == OperatorKind::linear && !root->beta &&
-           std::abs(root->alpha.value_or(1.0) - std::sqrt(0.5)) < exact &&
-           root->from == std::vector<std::string>{x};
+const Takes &element_nodes() {
+    using Kind = OperatorKind;
+    static const Takes all = {{"Relu", function<Kind::relu>},
+                              {"LeakyRelu", function<Kind::leaky_relu>},
+                              {"Sigmoid", function<Kind::logistic>},
+                              {"HardSigmoid", function<Kind::hard_logistic>},
+                              {"HardSwish", function<Kind::hard_swish>},
+                              {"Swish", function<Kind::silu>},
+                              {"Gelu", function<Kind::gelu>},
+                              {"Tanh", function<Kind::tanh>},
+                              {"Erf", function<Kind::erf>},
+                              {"Clip", function<Kind::clip>},
+                              {"Add", of_two},
+                              {"Sub", of_two},
+                              {"Mul", of_two},
+                              {"Div", of_two},
+                              {"Pow", power},
+                              {"Sum", sum},
+                              {"Max", bound},
+                              {"Min", bound}};
+    return all;
 }
 
 } // namespace convcast::onnx

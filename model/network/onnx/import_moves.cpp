@@ -1,4 +1,4 @@
-// Nodes that move numbers: concat, split, slice, pad, resize; and softmax.
+// Nodes that only change the sizes of a tensor, and those that move numbers; and softmax.
 #include "model/network/onnx/importer.hpp"
 
 #include <algorithm>
@@ -12,80 +12,124 @@
 #include <vector>
 
 namespace convcast::onnx {
+namespace {
 
-std::optional<std::size_t> Importer::axis_of(const Value &value, std::int64_t axis) const {
-    const auto rank = static_cast<std::int64_t>(value.view.rank());
-    axis = axis < 0 ? axis + rank : axis;
-    return axis >= 1 && axis < rank ? std::optional(static_cast<std::size_t>(axis)) : std::nullopt;
+/// What gives the numbers of its input as they are; a Cast only to another type of real numbers.
+bool pass_on(Importer &node) {
+    const bool passes =
+        node.passes_on(node.onnx()) && (node.type() != "Cast" || is_real_type(node.integer("to", 1)));
+    return passes && node.tensor(0) && node.give(*node.tensor(0));
 }
 
-bool Importer::concat() {
-    std::vector<Value> parts;
-    for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
-        if (!tensor(i))
-            return false;
-        parts.push_back(*tensor(i));
-    }
-    if (parts.empty() || !axis_of(parts.front(), integers(*node_, "axis", {1}).front()))
+bool transpose(Importer &node) {
+    const Value *in = node.tensor(0);
+    const auto order = in ? order_of(node.onnx(), in->view.rank()) : std::nullopt;
+    return order && order->front() == 0 && node.give(*in, in->view.transposed(*order));
+}
+
+bool squeeze(Importer &node) {
+    const Value *in = node.tensor(0);
+    if (!in || !node.known_from(1))
         return false;
-    const std::size_t axis = *axis_of(parts.front(), integers(*node_, "axis", {1}).front());
+    const std::vector<double> axes = node.given(1, "axes");
+    const auto sizes = with_or_without_ones(node.onnx(), in->view.sizes(), axes, 1);
+    // The only image of a batch goes with the other sizes of 1: then the axes have other numbers here.
+    const bool one_image = node.type() == "Squeeze" && axes.empty() && node.images() == 1;
+    return sizes && !(one_image && sizes->size() > 2) && node.give(*in, *in->view.reshaped(*sizes));
+}
+
+/// Gives the value under these sizes, of which 0 keeps one and -1 follows from the others. False where
+/// the first is not that of the images, or the numbers are not as many.
+bool reshape_to(Importer &node, Value value, std::vector<std::int64_t> sizes) {
+    if (sizes.empty() || (node.images() > 1 && sizes.front() == 1))
+        return false; // all images as one
+    if (node.images() > 0 && sizes.front() == node.images())
+        sizes.front() = 1;
+    const auto to = reshaped(value.view.sizes(), std::move(sizes));
+    if (!to || to->front() != 1)
+        return false;
+    auto view = value.view.reshaped(*to);
+    if (!view) {
+        value = node.plain(value);
+        view = value.view.reshaped(*to);
+    }
+    return view && node.give(std::move(value), std::move(*view));
+}
+
+bool reshape(Importer &node) {
+    const Value *in = node.tensor(0);
+    const Numbers *sizes = node.constant(1);
+    return in && sizes && sizes->known() && reshape_to(node, *in, as_integers(sizes->values));
+}
+
+bool flatten(Importer &node) {
+    const Value *in = node.tensor(0);
+    const std::int64_t axis = node.integer("axis", 1);
+    return in && (axis == 1 || axis + static_cast<std::int64_t>(in->view.rank()) == 1) &&
+           reshape_to(node, *in, {0, -1});
+}
+
+bool concat(Importer &node) {
+    std::vector<Value> parts;
+    for (std::size_t i = 0; i < node.inputs(); ++i) {
+        if (!node.tensor(i))
+            return false;
+        parts.push_back(*node.tensor(i));
+    }
+    if (parts.empty() || !parts.front().axis(node.integer("axis", 1)))
+        return false;
+    const std::size_t axis = *parts.front().axis(node.integer("axis", 1));
     std::optional<View> view = parts.front().view;
     std::int64_t channels = 0;
     for (const Value &part : parts)
         channels += part.shape[0];
     bool by_channel = true; // of tensors whose channels lie the same
     for (const Value &part : parts) {
-        const auto its = part.view.rank() > axis && part.view.size(axis) == part.shape[0]
-                             ? part.view.with_channels(axis, part.shape[1] * part.shape[2], channels)
-                             : std::nullopt;
+        const auto its = part.with_channels(axis, channels);
         by_channel = by_channel && its && (&part == &parts.front() || *its == *view);
         view = by_channel ? its : view;
     }
     const ImageShape map = parts.front().shape;
     if (by_channel) {
         for (Value &part : parts)
-            part = with_shape(part, {part.shape[0], map[1], map[2]}, ".sizes");
+            part = node.with_shape(part, {part.shape[0], map[1], map[2]}, ".sizes");
     } else {
         if (axis != 1 || parts.front().view.rank() > 4)
             return false;
         for (Value &part : parts)
-            part = plain(part);
+            part = node.plain(part);
     }
-    Value out = add({.kind = OperatorKind::concat}, parts);
-    if (by_channel)
-        out.view = *view;
-    else
-        out.view = View::of_rank(parts.front().view.rank(), out.shape);
-    give(std::move(out));
-    return true;
+    Value out = node.add({.kind = OperatorKind::concat}, parts);
+    return node.give(out, by_channel ? *view : View::of_rank(parts.front().view.rank(), out.shape));
 }
 
-Value Importer::part(const Value &from, const ImageShape &begin, const ImageShape &count,
-                     const ImageShape &step, const std::string &end) {
+/// A part of a tensor of images, channels, rows and columns.
+Value part(Importer &node, const Value &from, const ImageShape &begin, const ImageShape &count,
+           const ImageShape &step, const std::string &end) {
     Operator op{.kind = OperatorKind::slice, .begin = begin, .output = count};
     if (step != ImageShape{1, 1, 1})
         op.step = step;
-    return add(std::move(op), {from}, end);
+    return node.add(std::move(op), {from}, end);
 }
 
-bool Importer::split() {
-    const Value *in = tensor(0);
+bool split(Importer &node) {
+    const Value *in = node.tensor(0);
     if (!in || in->view.rank() > 4)
         return false;
-    const auto axis = axis_of(*in, integers(*node_, "axis", {0}).front());
-    if (!axis || !known_from(1))
+    const auto axis = in->axis(node.integer("axis", 0));
+    if (!axis || !node.known_from(1))
         return false;
-    std::vector<std::int64_t> counts = as_integers(given(1, "split"));
+    std::vector<std::int64_t> counts = as_integers(node.given(1, "split"));
     const std::int64_t all = in->view.size(*axis);
-    if (counts.empty() && node_->outputs.empty())
+    if (counts.empty() && node.outputs() == 0)
         return false;
     if (counts.empty()) {
-        const auto parts = static_cast<std::int64_t>(node_->outputs.size());
+        const auto parts = static_cast<std::int64_t>(node.outputs());
         const std::int64_t each = (all + parts - 1) / parts;
         for (std::int64_t i = 0; i < parts; ++i)
             counts.push_back(std::min(each, all - i * each));
     }
-    const Value from = plain(*in);
+    const Value from = node.plain(*in);
     const std::size_t rank = in->view.rank();
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -94,20 +138,20 @@ bool Importer::split() {
         begin += counts[i];
         if (counts[i] < 1 || begin > all)
             return false;
-        Value out = part(from, first, count, {1, 1, 1}, i == 0 ? "" : "." + std::to_string(i));
+        Value out = part(node, from, first, count, {1, 1, 1}, i == 0 ? "" : "." + std::to_string(i));
         out.view = View::of_rank(rank, out.shape);
-        give(std::move(out), i);
+        node.give(std::move(out), i);
     }
     return true;
 }
 
-bool Importer::slice() {
-    const Value *in = tensor(0);
-    const std::vector<std::int64_t> starts = as_integers(given(1, "starts")),
-                                    ends = as_integers(given(2, "ends")),
-                                    axes = as_integers(given(3, "axes")),
-                                    steps = as_integers(given(4, "steps"));
-    if (!in || !known_from(1) || in->view.rank() > 4 || starts.empty() || starts.size() != ends.size())
+bool slice(Importer &node) {
+    const Value *in = node.tensor(0);
+    const std::vector<std::int64_t> starts = as_integers(node.given(1, "starts")),
+                                    ends = as_integers(node.given(2, "ends")),
+                                    axes = as_integers(node.given(3, "axes")),
+                                    steps = as_integers(node.given(4, "steps"));
+    if (!in || !node.known_from(1) || in->view.rank() > 4 || starts.empty() || starts.size() != ends.size())
         return false;
     const auto rank = static_cast<std::int64_t>(in->view.rank());
     const ImageShape all = in->view.shape();
@@ -118,7 +162,7 @@ bool Importer::slice() {
         const std::int64_t by = i < steps.size() ? steps[i] : 1;
         if (axis < 0 || axis >= rank || by < 1)
             return false;
-        const std::int64_t any_images = fixed_images_ > 0 ? fixed_images_ : most_size - 1,
+        const std::int64_t any_images = node.images() > 0 ? node.images() : most_size - 1,
                            size = axis == 0 ? any_images : in->view.size(static_cast<std::size_t>(axis));
         const auto place = [&](std::int64_t at) {
             return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
@@ -132,24 +176,20 @@ bool Importer::slice() {
         const auto at = static_cast<std::size_t>(axis) - 1;
         begin[at] = first, step[at] = by, count[at] = (last - first + by - 1) / by;
     }
-    if (count == all) {
-        give(*in);
-        return true;
-    }
-    Value out = part(plain(*in), begin, count, step, "");
-    out.view = View::of_rank(in->view.rank(), out.shape);
-    give(std::move(out));
-    return true;
+    if (count == all)
+        return node.give(*in);
+    const Value out = part(node, node.plain(*in), begin, count, step, "");
+    return node.give(out, View::of_rank(in->view.rank(), out.shape));
 }
 
-bool Importer::pad() {
-    const Value *in = tensor(0);
-    const std::vector<std::int64_t> pads = as_integers(given(1, "pads"));
+bool pad(Importer &node) {
+    const Value *in = node.tensor(0);
+    const std::vector<std::int64_t> pads = as_integers(node.given(1, "pads"));
     std::vector<std::int64_t> axes = {0, 1, 2, 3};
-    if (input(3))
-        axes = as_integers(given(3, ""));
-    const std::string mode = attribute_text(*node_, "mode");
-    if (!in || !known_from(1) || in->view.rank() != 4 || pads.size() != 2 * axes.size() ||
+    if (node.input(3))
+        axes = as_integers(node.given(3, ""));
+    const std::string mode = node.text("mode");
+    if (!in || !node.known_from(1) || in->view.rank() != 4 || pads.size() != 2 * axes.size() ||
         (!mode.empty() && mode != "constant"))
         return false;
     TwoSizes begin{}, end{};
@@ -165,26 +205,82 @@ bool Importer::pad() {
     Operator op{.kind = OperatorKind::pad, .pad = begin};
     if (begin != end)
         op.pad_end = end;
-    if (const std::vector<double> value = given(2, "value"); value.size() == 1 && value[0] != 0.0)
+    if (const std::vector<double> value = node.given(2, "value"); value.size() == 1 && value[0] != 0.0)
         op.alpha = value[0];
-    give(begin == TwoSizes{} && end == TwoSizes{} ? *in : add(std::move(op), {plain(*in)}));
+    return node.give(begin == TwoSizes{} && end == TwoSizes{} ? *in
+                                                              : node.add(std::move(op), {node.plain(*in)}));
+}
+
+/// Rows or columns of an input and of its output, and how far from each other in the input the places of
+/// two neighbours of the output lie.
+struct Resized {
+    std::int64_t in = 1, out = 1;
+    double step = 1.0;
+
+    double ratio() const { return static_cast<double>(in) / static_cast<double>(out); }
+};
+
+/// Whether a nearest resize takes row floor(y in / out) for each row y of its output.
+bool takes_floors(const std::string &transform, const std::string &rounds, const Resized &its) {
+    constexpr std::int64_t most_rows = 1 << 20;
+    const bool middles = transform == "half_pixel", shifted = transform == "tf_half_pixel_for_nn";
+    if ((!middles && !shifted && transform != "asymmetric") || its.out > most_rows)
+        return false;
+    for (std::int64_t y = 0; y < its.out; ++y) {
+        const auto at = static_cast<double>(y);
+        const double place = (middles || shifted ? at + 0.5 : at) * its.step - (middles ? 0.5 : 0.0);
+        const double row = rounds == "floor"               ? std::floor(place)
+                           : rounds == "ceil"              ? std::ceil(place)
+                           : rounds == "round_prefer_ceil" ? std::floor(place + 0.5)
+                                                           : std::ceil(place - 0.5);
+        if (std::clamp(row, 0.0, static_cast<double>(its.in - 1)) !=
+            static_cast<double>(y * its.in / its.out))
+            return false;
+    }
     return true;
 }
 
-bool Importer::resize() {
-    const Value *in = tensor(0);
+/// The rule by which the node finds places in its input; absent where a network's file has none like it.
+std::optional<ResizeMode> resize_mode(Importer &node, bool old, const std::array<Resized, 2> &sizes) {
+    const std::string mode = node.text("mode"), said = node.text("coordinate_transformation_mode"),
+                      places = old            ? "asymmetric"
+                               : said.empty() ? "half_pixel"
+                                              : said;
+    const auto all = [&](const auto &holds) { return holds(sizes[0]) && holds(sizes[1]); };
+    if (mode.empty() || mode == "nearest") {
+        const bool floors = all([&](const Resized &its) {
+            const std::string rounds = its.step > 1.0 ? "ceil" : "floor"; // until opset 10
+            return takes_floors(places, old ? rounds : node.text("nearest_mode"), its);
+        });
+        return floors ? std::optional(ResizeMode::nearest) : std::nullopt;
+    }
+    if (mode != "linear")
+        return std::nullopt;
+    if (places == "align_corners")
+        return ResizeMode::bilinear_corners;
+    const bool whole = all([](const Resized &its) { return its.step == its.ratio(); });
+    const bool several = all([](const Resized &its) { return its.out > 1; });
+    if (whole && places == "asymmetric")
+        return ResizeMode::bilinear_asymmetric;
+    if (whole && (places == "half_pixel" || (places == "pytorch_half_pixel" && several)))
+        return ResizeMode::bilinear;
+    return std::nullopt;
+}
+
+bool resize(Importer &node) {
+    const Value *in = node.tensor(0);
     // Until opset 10, in which a Resize has one input beside the image.
-    const bool old = node_->type == "Upsample" || node_->inputs.size() == 2;
-    const std::string policy = attribute_text(*node_, "keep_aspect_ratio_policy");
-    if (!in || in->view.rank() != 4 || !known_from(old ? 1 : 2) ||
-        integers(*node_, "antialias", {0}).front() != 0 || (!policy.empty() && policy != "stretch"))
+    const bool old = node.type() == "Upsample" || node.inputs() == 2;
+    const std::string policy = node.text("keep_aspect_ratio_policy");
+    if (!in || in->view.rank() != 4 || !node.known_from(old ? 1 : 2) || node.integer("antialias", 0) != 0 ||
+        (!policy.empty() && policy != "stretch"))
         return false;
-    const std::vector<double> scales = given(old ? 1 : 2, "scales"), sizes = given(3, "");
+    const std::vector<double> scales = node.given(old ? 1 : 2, "scales"), sizes = node.given(3, "");
     const std::vector<double> &said = sizes.empty() ? scales : sizes;
-    const std::vector<std::int64_t> axes = integers(*node_, "axes", {0, 1, 2, 3});
+    const std::vector<std::int64_t> axes = node.integers("axes", {0, 1, 2, 3});
     if (said.size() != axes.size())
         return false;
-    const Value from = plain(*in);
+    const Value from = node.plain(*in);
     std::array<Resized, 2> its{Resized{from.shape[1], from.shape[1]}, Resized{from.shape[2], from.shape[2]}};
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const std::int64_t axis = axes[i] < 0 ? axes[i] + 4 : axes[i];
@@ -206,64 +302,17 @@ bool Importer::resize() {
         size.step = std::abs(step - ratio) < 1e-6 * ratio ? ratio : step; // a factor is rounded
     }
     Operator op{.kind = OperatorKind::resize,
-                .mode = resize_mode(old, its),
+                .mode = resize_mode(node, old, its),
                 .output = {from.shape[0], its[0].out, its[1].out}};
     if (!op.mode)
         return false;
-    give(op.output == from.shape ? *in : add(std::move(op), {from}));
-    return true;
+    return node.give(op.output == from.shape ? *in : node.add(std::move(op), {from}));
 }
 
-std::optional<ResizeMode> Importer::resize_mode(bool old, const std::array<Resized, 2> &sizes) const {
-    const std::string mode = attribute_text(*node_, "mode"),
-                      said = attribute_text(*node_, "coordinate_transformation_mode"),
-                      places = old            ? "asymmetric"
-                               : said.empty() ? "half_pixel"
-                                              : said;
-    const auto all = [&](const auto &holds) { return holds(sizes[0]) && holds(sizes[1]); };
-    if (mode.empty() || mode == "nearest") {
-        const bool floors = all([&](const Resized &its) {
-            const std::string rounds = its.step > 1.0 ? "ceil" : "floor"; // until opset 10
-            return takes_floors(places, old ? rounds : attribute_text(*node_, "nearest_mode"), its);
-        });
-        return floors ? std::optional(ResizeMode::nearest) : std::nullopt;
-    }
-    if (mode != "linear")
-        return std::nullopt;
-    if (places == "align_corners")
-        return ResizeMode::bilinear_corners;
-    const bool whole = all([](const Resized &its) { return its.step == its.ratio(); });
-    const bool several = all([](const Resized &its) { return its.out > 1; });
-    if (whole && places == "asymmetric")
-        return ResizeMode::bilinear_asymmetric;
-    if (whole && (places == "half_pixel" || (places == "pytorch_half_pixel" && several)))
-        return ResizeMode::bilinear;
-    return std::nullopt;
-}
-
-bool Importer::takes_floors(const std::string &transform, const std::string &rounds, const Resized &its) {
-    constexpr std::int64_t most_rows = 1 << 20;
-    const bool middles = transform == "half_pixel", shifted = transform == "tf_half_pixel_for_nn";
-    if ((!middles && !shifted && transform != "asymmetric") || its.out > most_rows)
-        return false;
-    for (std::int64_t y = 0; y < its.out; ++y) {
-        const auto at = static_cast<double>(y);
-        const double place = (middles || shifted ? at + 0.5 : at) * its.step - (middles ? 0.5 : 0.0);
-        const double row = rounds == "floor"               ? std::floor(place)
-                           : rounds == "ceil"              ? std::ceil(place)
-                           : rounds == "round_prefer_ceil" ? std::floor(place + 0.5)
-                                                           : std::ceil(place - 0.5);
-        if (std::clamp(row, 0.0, static_cast<double>(its.in - 1)) !=
-            static_cast<double>(y * its.in / its.out))
-            return false;
-    }
-    return true;
-}
-
-bool Importer::softmax() {
-    const Value *in = tensor(0);
-    const bool old = graph_.opset.value_or(13) < 13; // then over that axis and all behind it
-    const auto axis = in ? axis_of(*in, integers(*node_, "axis", {old ? 1 : -1}).front()) : std::nullopt;
+bool softmax(Importer &node) {
+    const Value *in = node.tensor(0);
+    const bool old = node.opset().value_or(13) < 13; // then over that axis and all behind it
+    const auto axis = in ? in->axis(node.integer("axis", old ? 1 : -1)) : std::nullopt;
     if (!axis)
         return false;
     std::int64_t count = in->view.size(*axis);
@@ -271,8 +320,18 @@ bool Importer::softmax() {
         count *= in->view.size(i);
     if (count != elements(in->shape))
         return false;
-    give(each({.kind = OperatorKind::softmax}, *in));
-    return true;
+    return node.give(node.each({.kind = OperatorKind::softmax}, *in));
+}
+
+} // namespace
+
+const Takes &moving_nodes() {
+    static const Takes all = {{"Identity", pass_on},    {"Dropout", pass_on}, {"Cast", pass_on},
+                              {"Transpose", transpose}, {"Squeeze", squeeze}, {"Unsqueeze", squeeze},
+                              {"Reshape", reshape},     {"Flatten", flatten}, {"Concat", concat},
+                              {"Split", split},         {"Slice", slice},     {"Pad", pad},
+                              {"Resize", resize},       {"Upsample", resize}, {"Softmax", softmax}};
+    return all;
 }
 
 } // namespace convcast::onnx

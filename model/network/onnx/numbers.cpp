@@ -182,49 +182,22 @@ std::optional<Numbers> slice(const OnnxNode &node, const Inputs &in) {
 
 std::optional<Numbers> transpose(const OnnxNode &node, const Numbers &from) {
     const std::size_t rank = from.sizes.size();
-    std::vector<double> order = attribute(node, "perm");
-    for (std::size_t i = rank; order.size() < rank && i-- > 0;)
-        order.push_back(static_cast<double>(i));
-    std::vector<std::size_t> strides(rank, 1), steps; // numbers between two places of an axis, there and here
+    const std::optional<std::vector<std::size_t>> order = order_of(node, rank);
+    if (!order)
+        return std::nullopt;
+    std::vector<std::size_t> strides(rank, 1); // numbers between two places of an axis
     for (std::size_t i = rank; i-- > 1;)
         strides[i - 1] = strides[i] * static_cast<std::size_t>(from.sizes[i]);
     Numbers out = from;
-    std::set<std::size_t> seen;
-    for (const double each : order) {
-        const std::optional<std::size_t> axis = axis_of(each, rank);
-        if (!axis || !seen.insert(*axis).second)
-            return std::nullopt;
-        out.sizes[steps.size()] = from.sizes[*axis];
-        steps.push_back(strides[*axis]);
-    }
-    if (seen.size() != rank || count_of(from.sizes) != from.values.size())
-        return std::nullopt;
-    for (std::size_t i = 0; i < out.values.size(); ++i) {
+    for (std::size_t axis = 0; axis < rank; ++axis)
+        out.sizes[axis] = from.sizes[(*order)[axis]];
+    for (std::size_t i = 0; from.known() && i < out.values.size(); ++i) {
         std::size_t rest = i, at = 0;
         for (std::size_t axis = rank; axis-- > 0; rest /= static_cast<std::size_t>(out.sizes[axis]))
-            at += rest % static_cast<std::size_t>(out.sizes[axis]) * steps[axis];
+            at += rest % static_cast<std::size_t>(out.sizes[axis]) * strides[(*order)[axis]];
         out.values[i] = from.values[at];
     }
     return out;
-}
-
-/// -1 of a size: what is left; 0: that of the input.
-std::optional<Numbers> reshape(const Numbers &from, const std::vector<std::int64_t> &sizes) {
-    Numbers out{sizes, from.values, from.real};
-    std::int64_t known = 1, *open = nullptr;
-    for (std::size_t i = 0; i < out.sizes.size(); ++i) {
-        if (out.sizes[i] == 0 && i < from.sizes.size())
-            out.sizes[i] = from.sizes[i];
-        if (out.sizes[i] == -1)
-            open = &out.sizes[i];
-        else if (out.sizes[i] < 0 || out.sizes[i] > static_cast<std::int64_t>(most_numbers))
-            return std::nullopt;
-        else
-            known = std::min<std::int64_t>(known * out.sizes[i], most_numbers + 1);
-    }
-    if (open)
-        *open = known == 0 ? 0 : static_cast<std::int64_t>(from.values.size()) / known;
-    return count_of(out.sizes) == out.values.size() ? std::optional(out) : std::nullopt;
 }
 
 std::optional<Numbers> range(const Inputs &in) {
@@ -312,6 +285,73 @@ std::string attribute_text(const OnnxNode &node, const char *name) {
     return "";
 }
 
+std::int64_t Numbers::count() const {
+    std::int64_t count = 1;
+    for (const std::int64_t size : sizes)
+        count = std::min(onnx::most_size, count * std::clamp<std::int64_t>(size, 0, onnx::most_size));
+    return count;
+}
+
+std::optional<std::vector<std::int64_t>> with_or_without_ones(const OnnxNode &node,
+                                                              std::vector<std::int64_t> sizes,
+                                                              const std::vector<double> &axes,
+                                                              std::size_t first) {
+    const bool out = node.type == "Squeeze";
+    std::set<std::size_t> places;
+    for (const double axis : axes) {
+        const auto at = axis_of(axis, sizes.size() + (out ? 0 : axes.size()));
+        if (!at || *at < first || (out && sizes[*at] != 1))
+            return std::nullopt;
+        places.insert(*at);
+    }
+    if (out && axes.empty())
+        for (std::size_t at = first; at < sizes.size(); ++at)
+            if (sizes[at] == 1)
+                places.insert(at);
+    if (places.size() < axes.size() || (!out && axes.empty()))
+        return std::nullopt;
+    if (out)
+        for (auto at = places.rbegin(); at != places.rend(); ++at)
+            sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(*at));
+    else
+        for (const std::size_t at : places)
+            sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at), 1);
+    return sizes;
+}
+
+std::optional<std::vector<std::int64_t>> reshaped(const std::vector<std::int64_t> &from,
+                                                  std::vector<std::int64_t> sizes) {
+    const std::int64_t all = Numbers{from, {}}.count();
+    std::int64_t known = 1, *open = nullptr;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] == 0 && i < from.size())
+            sizes[i] = from[i];
+        if (sizes[i] == -1)
+            open = &sizes[i];
+        else if (sizes[i] < 0 || sizes[i] > onnx::most_size)
+            return std::nullopt;
+        else
+            known = std::min(known * sizes[i], onnx::most_size);
+    }
+    if (open)
+        *open = known == 0 ? 0 : all / known;
+    return Numbers{sizes, {}}.count() == all ? std::optional(std::move(sizes)) : std::nullopt;
+}
+
+std::optional<std::vector<std::size_t>> order_of(const OnnxNode &node, std::size_t rank) {
+    std::vector<std::size_t> order;
+    for (const double axis : attribute(node, "perm"))
+        order.push_back(axis_of(axis, rank).value_or(rank));
+    for (std::size_t i = rank; order.size() < rank && i-- > 0;)
+        order.push_back(i);
+    std::vector<std::size_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+        if (sorted[i] != i || sorted.size() != rank)
+            return std::nullopt;
+    return order;
+}
+
 std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::optional<Numbers>> &inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (!inputs[i] && !may_lack(node, i))
@@ -319,6 +359,28 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
     if (inputs.empty() || !inputs[0])
         return std::nullopt;
     const Numbers &first = *inputs[0];
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+        if (inputs[i] && !inputs[i]->known())
+            return std::nullopt;
+    if (node.type == "Identity")
+        return first;
+    if (node.type == "Cast") {
+        Numbers out = first;
+        out.real = is_real_type(integers(node, "to", {1}).front());
+        for (double &value : out.values)
+            value = out.real ? value : std::trunc(value);
+        return out;
+    }
+    if (node.type == "Transpose")
+        return transpose(node, first);
+    if (node.type == "Reshape" || node.type == "Squeeze" || node.type == "Unsqueeze") {
+        const std::vector<double> said = inputs.size() > 1 ? inputs[1]->values : attribute(node, "axes");
+        const auto sizes = node.type == "Reshape" ? reshaped(first.sizes, as_integers(said))
+                                                  : with_or_without_ones(node, first.sizes, said, 0);
+        return sizes ? std::optional(Numbers{*sizes, first.values, first.real}) : std::nullopt;
+    }
+    if (!first.known())
+        return std::nullopt;
     if (const auto found = element_functions.find(node.type); found != element_functions.end()) {
         const Inputs in = node.type == "Clip" ? with_bounds(node, inputs) : inputs;
         if (in.size() != found->second.inputs)
@@ -329,30 +391,14 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
                 value = std::trunc(value);
         return out;
     }
-    if (node.type == "Identity")
-        return first;
-    if (node.type == "Cast") {
-        const std::int64_t to = integers(node, "to", {1}).front();
-        Numbers out = first;
-        out.real = to == 1 || to == 10 || to == 11 || to == 16; // float, half, double, bfloat16
-        for (double &value : out.values)
-            value = out.real ? value : std::trunc(value);
-        return out;
-    }
     if (node.type == "Gather" && inputs.size() == 2)
         return gather(node, inputs);
     if (node.type == "Slice")
         return slice(node, inputs);
-    if (node.type == "Transpose")
-        return transpose(node, first);
     if (node.type == "Range" && inputs.size() == 3)
         return range(inputs);
     if (node.type == "Concat")
         return concat(node, inputs);
-    if (node.type == "Reshape" && inputs.size() == 2)
-        return reshape(first, as_integers(inputs[1]->values));
-    if (node.type == "Reshape" || node.type == "Unsqueeze" || node.type == "Squeeze")
-        return Numbers{{static_cast<std::int64_t>(first.values.size())}, first.values, first.real};
     if (node.type == "ReduceProd" && first.sizes.size() <= 1)
         return Numbers{{1},
                        {std::accumulate(first.values.begin(), first.values.end(), 1.0, std::multiplies<>())},

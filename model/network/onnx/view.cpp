@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -24,6 +25,11 @@ std::vector<Factor> joined(const std::vector<Factor> &factors) {
 }
 
 } // namespace
+
+View::View(std::vector<ViewSize> sizes) : sizes_(std::move(sizes)) {
+    for (ViewSize &size : sizes_)
+        size = joined(size);
+}
 
 View View::of_images(const ImageShape &shape) {
     return View({{}, {{shape[0], shape[1] * shape[2]}}, {{shape[1], shape[2]}}, {{shape[2], 1}}});
@@ -88,8 +94,6 @@ std::optional<View> View::reshaped(const std::vector<std::int64_t> &sizes) const
                 return std::nullopt;
             }
         }
-        if (size.empty())
-            size.push_back({1, 1});
     }
     return left.empty() ? std::optional(View(std::move(out))) : std::nullopt;
 }
@@ -101,28 +105,14 @@ View View::transposed(const std::vector<std::size_t> &order) const {
     return View(std::move(out));
 }
 
-View View::without(std::size_t at) const {
-    View out = *this;
-    out.sizes_.erase(out.sizes_.begin() + static_cast<std::ptrdiff_t>(at));
-    return out;
-}
-
-View View::with_one(std::size_t at) const {
-    View out = *this;
-    out.sizes_.insert(out.sizes_.begin() + static_cast<std::ptrdiff_t>(at), ViewSize{{1, 1}});
-    return out;
-}
-
 std::optional<View> View::with_channels(std::size_t at, std::int64_t area, std::int64_t channels) const {
-    const std::vector<Factor> its = joined(sizes_[at]);
-    const View pixels = without(at);
-    if (!its.empty() && (its.size() != 1 || its.front().stride != area))
+    std::vector<ViewSize> sizes = sizes_, pixels = sizes_;
+    pixels.erase(pixels.begin() + static_cast<std::ptrdiff_t>(at));
+    const ViewSize &its = sizes_[at];
+    if ((!its.empty() && (its.size() != 1 || its.front().stride != area)) || !View(pixels).in_order())
         return std::nullopt;
-    if (!pixels.in_order())
-        return std::nullopt;
-    View out = *this;
-    out.sizes_[at] = {{channels, area}};
-    return out;
+    sizes[at] = {{channels, area}};
+    return View(std::move(sizes));
 }
 
 ImageShape View::shape() const {

@@ -19,13 +19,14 @@ struct Factor {
 };
 
 /// One size of an ONNX tensor: the product of its factors, the first of which changes slowest. The number of
-/// images is a size without factors.
+/// images and a size of 1 have none.
 using ViewSize = std::vector<Factor>;
 
 class View {
   public:
     View() = default;
-    explicit View(std::vector<ViewSize> sizes) : sizes_(std::move(sizes)) {}
+    /// Leaves factors of 1 out, and takes neighbours in a size together that lie in order.
+    explicit View(std::vector<ViewSize> sizes);
     /// Images, channels, rows, columns of a tensor of this shape.
     static View of_images(const ImageShape &shape);
     /// Images, numbers.
@@ -42,8 +43,6 @@ class View {
     /// Behind the first size, which is that of the images.
     std::optional<View> reshaped(const std::vector<std::int64_t> &sizes) const;
     View transposed(const std::vector<std::size_t> &order) const;
-    View without(std::size_t at) const;
-    View with_one(std::size_t at) const;
     /// With a size of `channels` where this one has channels; absent unless size `at` is all channels of maps
     /// of `area` pixels and the others are the pixels in their order.
     std::optional<View> with_channels(std::size_t at, std::int64_t area, std::int64_t channels) const;
