@@ -7,20 +7,17 @@
 #include "gpu/memory.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/spawn.hpp"
+#include "model/base/text.hpp"
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <functional>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -62,49 +59,22 @@ std::string on_one_line(std::string text) {
     return text;
 }
 
-/// A process that reads `input` and what it says on its standard output.
-class Trial {
-  public:
-    Trial(const std::string &program, const std::vector<std::string> &words, const std::string &input) try
-        : input_(input) {
-        std::array<int, 2> from{};
-        if (::pipe2(from.data(), O_CLOEXEC) != 0)
-            throw std::system_error(errno, std::generic_category(), "no pipe");
-        output_ = from[0];
-        std::vector<std::string> all = {program};
-        all.insert(all.end(), words.begin(), words.end());
-        child_.emplace(std::move(all), std::array{input_.descriptor(), from[1], -1});
-        ::close(from[1]);
-    } catch (const std::system_error &error) {
-        throw GpuError(std::string("no process of its own for own kernels: ") + error.what());
-    }
-    Trial(const Trial &) = delete;
-    Trial &operator=(const Trial &) = delete;
-    ~Trial() { ::close(output_); }
-
-    /// Absent where it said all that it will say.
-    std::optional<std::string> line() {
-        for (std::size_t end = 0; (end = said_.find('\n')) == std::string::npos;) {
-            std::array<char, 4096> more{};
-            const ssize_t got = ::read(output_, more.data(), more.size());
-            if (got == 0 || (got < 0 && errno != EINTR))
-                return std::nullopt;
-            said_.append(more.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
-        }
-        std::string line = said_.substr(0, said_.find('\n'));
-        said_.erase(0, line.size() + 1);
-        return line;
-    }
-
-    /// Waits for its end; the signal that ended it, or 0.
-    int end() { return child_->end().signal; }
-
-  private:
-    MemoryFile input_;
-    std::optional<Child> child_;
-    int output_ = -1;
-    std::string said_;
+/// What a program that reads `input` said on its standard output until it ended, in whole lines, and the
+/// signal that ended it, or 0.
+struct Said {
+    std::vector<std::string> lines;
+    int signal = 0;
 };
+Said said_by(std::vector<std::string> words, const std::string &input) try {
+    const MemoryFile in(input), out;
+    const int signal = Child(std::move(words), {in.descriptor(), out.descriptor(), -1}).end().signal;
+    std::vector<std::string> lines = split(out.content(), '\n');
+    if (!lines.empty())
+        lines.pop_back(); // what stands behind the last end of a line
+    return {std::move(lines), signal};
+} catch (const std::system_error &error) {
+    throw GpuError(std::string("no process of its own for own kernels: ") + error.what());
+}
 
 bool is_open_own(const Case &item) {
     return item.baseline && is_own(*item.baseline) && is_open(item);
@@ -165,7 +135,9 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
             item.shape = open[i]->shape;
             item.baseline = open[i]->baseline;
         }
-        Trial child(program, words, write_run(rest));
+        std::vector<std::string> all = {program};
+        all.insert(all.end(), words.begin(), words.end());
+        const Said said = said_by(std::move(all), write_run(rest));
         const auto fails = [&](std::string why) {
             std::replace(why.begin(), why.end(), '\v', '\n');
             open[at]->status = Status::failed;
@@ -174,21 +146,21 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
         };
         const std::size_t began = at;
         bool called = false;
-        while (const std::optional<std::string> line = child.line()) {
-            called = *line == call_line;
-            if (*line == ok_line)
-                ++at;
-            else if (line->starts_with(bad_line) && at < open.size())
-                fails(line->substr(std::strlen(bad_line)));
+        for (const std::string &line : said.lines) {
             if (at == open.size())
                 break;
+            called = line == call_line;
+            if (line == ok_line)
+                ++at;
+            else if (line.starts_with(bad_line))
+                fails(line.substr(std::strlen(bad_line)));
         }
-        const int signal = child.end();
         if (called && at < open.size())
-            fails(signal == SIGALRM ? fmt::format("it did not return within {} s and was stopped; the other "
-                                                  "cases were run",
-                                                  own_trial_seconds)
-                                    : "the process that called it for the first time ended");
+            fails(said.signal == SIGALRM
+                      ? fmt::format("it did not return within {} s and was stopped; the other "
+                                    "cases were run",
+                                    own_trial_seconds)
+                      : "the process that called it for the first time ended");
         else if (at == began)
             throw GpuError("the process that tries own kernels ended before it called one");
     }

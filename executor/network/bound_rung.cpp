@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -42,16 +43,23 @@ std::string output_of(const Rung &rung) {
     return last;
 }
 
-Module network_module(Compiler &compiler, const Ladder &ladder, const std::string &source,
-                      int compute_capability) {
-    CompileRequest request = network_request(source + ".cu", compute_capability);
-    for (const Rung &rung : ladder.rungs)
-        for (const ConstantCopy &copy : rung.constant)
-            if (rung.source == source && !rung.launches.empty() &&
-                std::find(request.name_expressions.begin(), request.name_expressions.end(),
-                          "&" + copy.variable) == request.name_expressions.end())
+const Module &LadderKernels::of(const Rung &rung) {
+    CompileRequest request = network_request(rung.source + ".cu", gpu_.compute_capability());
+    std::set<std::string> variables;
+    for (const Rung &other : ladder_.rungs)
+        for (const ConstantCopy &copy : other.constant)
+            if (other.source == rung.source && !other.launches.empty() &&
+                variables.insert(copy.variable).second)
                 request.name_expressions.push_back("&" + copy.variable);
-    return Module(compiler.compile(request));
+    return of(request);
+}
+
+const Module &LadderKernels::of(const CompileRequest &request) {
+    std::vector<std::string> key = {request.name};
+    key.insert(key.end(), request.options.begin(), request.options.end());
+    if (const auto known = modules_.find(key); known != modules_.end())
+        return known->second;
+    return modules_.emplace(std::move(key), Module(compiler_.compile(request))).first->second;
 }
 
 namespace {
@@ -101,9 +109,8 @@ NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int6
         packed_.emplace(as_size(*floats("input")));
 }
 
-void NetworkMemory::load(std::span<const float> images, std::span<const std::uint8_t> labels,
-                         const Parameters &parameters) {
-    load(images, labels);
+void NetworkMemory::load(const LabelledImages &images, const Parameters &parameters) {
+    load(images);
     parameters_.copy_from(flattened(parameters));
     for (auto &[name, memory] : own_)
         memory.fill_bytes(0);
@@ -112,12 +119,12 @@ void NetworkMemory::load(std::span<const float> images, std::span<const std::uin
         output.poison();
 }
 
-void NetworkMemory::load(std::span<const float> images, std::span<const std::uint8_t> labels) {
+void NetworkMemory::load(const LabelledImages &images) {
     if (rung_.upload)
-        pack(images);
+        pack(images.pixels);
     else
-        images_.copy_from(images);
-    labels_.copy_from(labels);
+        images_.copy_from(images.pixels);
+    labels_.copy_from(images.labels);
 }
 
 void NetworkMemory::pack(std::span<const float> images) {
@@ -206,45 +213,40 @@ std::int64_t groups_of(const Rung &rung, std::int64_t images) {
     return images;
 }
 
-} // namespace
-
-BoundRung::BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images,
-                     int sms, const std::optional<SharedBatch> &shared) {
-    add_constants(module, rung, memory);
-    add_launches(module, rung, memory, images, sms, shared);
+StreamedWork::Call copy_to_constant(const Module &module, const ConstantCopy &copy,
+                                    const NetworkMemory &memory) {
+    std::size_t room = 0;
+    void *const to = module.global(copy.variable, room);
+    const std::size_t bytes = as_size(memory.bytes(copy.operand));
+    if (room < bytes)
+        throw GpuError("the constant array " + copy.variable + " has " + std::to_string(room) +
+                       " bytes, too few for " + copy.operand);
+    return [to, from = memory.address(copy.operand), bytes](cudaStream_t stream) {
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
+              "cudaMemcpyAsync to constant memory");
+    };
 }
 
-void BoundRung::add_constants(const Module &module, const Rung &rung, const NetworkMemory &memory) {
-    for (const ConstantCopy &copy : rung.constant) {
-        std::size_t room = 0;
-        void *const to = module.global(copy.variable, room);
-        const std::size_t bytes = as_size(memory.bytes(copy.operand));
-        if (room < bytes)
-            throw GpuError("the constant array " + copy.variable + " has " + std::to_string(room) +
-                           " bytes, too few for " + copy.operand);
-        (copy.each_call ? call_ : prepare_)
-            .add(0, [to, from = memory.address(copy.operand), bytes](cudaStream_t stream) {
-                check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
-                      "cudaMemcpyAsync to constant memory");
-            });
-    }
-}
-
-void BoundRung::add_sum(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared) {
-    float *const gradient = memory.gradient_at();
-    const std::size_t count = memory.gradient_count();
-    if (images == 0)
-        call_.add(0, [gradient, count](cudaStream_t stream) {
+/// Adds up a gradient, which is 0 for no `images`.
+StreamedWork::Call summing(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared) {
+    return [gradient = memory.gradient_at(), count = memory.gradient_count(), images,
+            sum = shared.sum](cudaStream_t stream) {
+        if (images == 0)
             check(cudaMemsetAsync(gradient, 0, count * sizeof(float), stream),
                   "cudaMemsetAsync of a gradient");
-        });
-    if (shared.sum)
-        call_.add(0,
-                  [gradient, count, sum = shared.sum](cudaStream_t stream) { sum(gradient, count, stream); });
+        if (sum)
+            sum(gradient, count, stream);
+    };
 }
 
-void BoundRung::add_launches(const Module &module, const Rung &rung, NetworkMemory &memory,
-                             std::int64_t images, int sms, const std::optional<SharedBatch> &shared) {
+} // namespace
+
+BoundRung::BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &memory, std::int64_t images,
+                     const std::optional<SharedBatch> &shared) {
+    const Module &module = kernels.of(rung);
+    const int sms = kernels.gpu().sm_count;
+    for (const ConstantCopy &copy : rung.constant)
+        (copy.each_call ? call_ : prepare_).add(0, copy_to_constant(module, copy, memory));
     const std::int64_t total = shared ? shared->total : images;
     LaunchShare all{{0, images}, total, groups_of(rung, images), 0};
     for (const LadderLaunch &launch : rung.prepare)
@@ -272,7 +274,7 @@ void BoundRung::add_launches(const Module &module, const Rung &rung, NetworkMemo
                 call_.add(stream, [&memory, share](cudaStream_t on) { memory.upload(share, on); });
     for (const LadderLaunch &launch : rung.launches) {
         if (shared && launch.sums_gradients.value_or(false)) {
-            add_sum(memory, images, *shared);
+            call_.add(0, summing(memory, images, *shared));
             all = {{0, total}, total, groups_of(rung, total), 0}; // what follows is of the whole batch
         }
         const bool each = launch.each_stream.value_or(false);

@@ -4,7 +4,9 @@
 
 #include "executor/network/streamed_work.hpp"
 #include "gpu/compile.hpp"
+#include "gpu/device.hpp"
 #include "gpu/memory.hpp"
+#include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/reference.hpp"
 
@@ -12,7 +14,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,9 +29,32 @@ Parameters by_operator(const Network &network, std::span<const float> flat);
 /// The last operator that a launch of the rung computes.
 std::string output_of(const Rung &rung);
 
-/// Compiles and loads a source of the ladder with its constant arrays. Throws GpuError with the log.
-Module network_module(Compiler &compiler, const Ladder &ladder, const std::string &source,
-                      int compute_capability);
+/// A ladder's kernels for a GPU, compiled and loaded once for each source and its options. The compiler, the
+/// ladder and the network must outlive it.
+class LadderKernels {
+  public:
+    LadderKernels(Compiler &compiler, const DeviceFacts &gpu, const Ladder &ladder, const Network &network)
+        : compiler_(compiler), gpu_(gpu), ladder_(ladder), network_(network) {}
+
+    const DeviceFacts &gpu() const { return gpu_; }
+    const Ladder &ladder() const { return ladder_; }
+    const Network &network() const { return network_; }
+
+    /// The same ladder's kernels on another GPU.
+    LadderKernels on(const DeviceFacts &gpu) const { return {compiler_, gpu, ladder_, network_}; }
+
+    /// A rung's source with its constant arrays. Throws GpuError with the log.
+    const Module &of(const Rung &rung);
+    /// Another source.
+    const Module &of(const CompileRequest &request);
+
+  private:
+    Compiler &compiler_;
+    DeviceFacts gpu_;
+    const Ladder &ladder_;
+    const Network &network_;
+    std::map<std::vector<std::string>, Module> modules_; ///< by name of the source and options
+};
 
 /// What a step of training is done with, as kernels read it.
 struct StepSettings {
@@ -43,10 +67,9 @@ class NetworkMemory {
     NetworkMemory(const Network &network, const Rung &rung, std::int64_t batch);
 
     /// Images, labels and parameters; outputs and gradient are poisoned, the rung's memory is zero.
-    void load(std::span<const float> images, std::span<const std::uint8_t> labels,
-              const Parameters &parameters);
+    void load(const LabelledImages &images, const Parameters &parameters);
     /// Other images and labels, at most as many; outputs stay as they are.
-    void load(std::span<const float> images, std::span<const std::uint8_t> labels);
+    void load(const LabelledImages &images);
     /// Launches that are bound from now on read images and labels from there instead, in an order of numbers
     /// of images.
     void read_from(const float *images, const std::uint8_t *labels, const std::int32_t *order) {
@@ -59,7 +82,8 @@ class NetworkMemory {
     const void *address(const std::string &operand, std::int64_t first = 0) const;
     std::int64_t bytes(const std::string &operand) const { return 4 * *floats(operand); }
 
-    std::vector<float> output(const std::string &name) const { return outputs_.at(name).to_host(); }
+    /// Of the last operator that the rung computes.
+    std::vector<float> output() const { return outputs_.at(output_of(rung_)).to_host(); }
     std::vector<float> gradient() const { return gradient_.to_host(); }
     float *gradient_at() { return gradient_.data(); } ///< on the device
     std::size_t gradient_count() const { return gradient_.size(); }
@@ -102,12 +126,12 @@ struct SharedBatch {
     std::function<void(float *numbers, std::size_t count, cudaStream_t stream)> sum;
 };
 
-/// A rung ready to be queued for a number of images, at most those of its memory. The module and the memory
+/// A rung ready to be queued for a number of images, at most those of its memory. The kernels and the memory
 /// must outlive it.
 class BoundRung {
   public:
     /// Of a `shared` batch `images` may be 0: such a GPU adds nothing to the gradient, and gets all of it.
-    BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images, int sms,
+    BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &memory, std::int64_t images,
               const std::optional<SharedBatch> &shared = std::nullopt);
 
     /// After the parameters were loaded.
@@ -115,7 +139,7 @@ class BoundRung {
     void call(cudaStream_t stream) const { call_.enqueue(stream); }
 
     /// What call() queues, for threads of the host; this must outlive it.
-    std::unique_ptr<ThreadedWork> by_threads() const { return std::make_unique<ThreadedWork>(call_); }
+    ThreadedWork by_threads() const { return ThreadedWork(call_); }
 
     /// The first launch of a line of the rung, without what comes before it in a call; nothing where the line
     /// has none.
@@ -125,13 +149,20 @@ class BoundRung {
     }
 
   private:
-    void add_constants(const Module &module, const Rung &rung, const NetworkMemory &memory);
-    void add_launches(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images,
-                      int sms, const std::optional<SharedBatch> &shared);
-    void add_sum(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared);
-
     StreamedWork prepare_, call_;
     std::vector<std::optional<std::size_t>> first_launches_; ///< of each line, its number in call_
+};
+
+/// A rung for a number of images with memory of its own, which is still to be loaded.
+struct LoadedRung {
+    LoadedRung(LadderKernels &kernels, const Rung &rung, std::int64_t images,
+               const std::optional<SharedBatch> &shared = std::nullopt)
+        : memory(kernels.network(), rung, images), bound(kernels, rung, memory, images, shared) {}
+    LoadedRung(const LoadedRung &) = delete;
+    LoadedRung &operator=(const LoadedRung &) = delete;
+
+    NetworkMemory memory;
+    BoundRung bound;
 };
 
 } // namespace convcast

@@ -2,7 +2,6 @@
 
 #include "executor/network/bound_rung.hpp"
 #include "executor/network/devices_step.hpp"
-#include "executor/network/divided_rung.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
 #include "executor/network/rank.hpp"
@@ -17,8 +16,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,15 +76,69 @@ Seconds seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &gr
         stream.handle(), [&] { repeated.launch(); }, [&](const Event &) { group.wait(); });
 }
 
+/// A rung on several GPUs, each with a share of the images and a thread of the host that queues its launches.
+/// The GPUs exchange nothing.
+class DividedRung {
+  public:
+    /// On the first GPUs of the group, as many as there are `shares`, which are numbers of images. `rung` is
+    /// one that takes any number of images and has no constant memory.
+    DividedRung(const LadderKernels &of_one, const DeviceGroup &group, const Rung &rung,
+                std::span<const std::int64_t> shares, const NetworkData &pool)
+        : work_(group.ordinal(0)) {
+        const std::int64_t total = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+        ImageShare next;
+        for (std::size_t i = 0; i < shares.size(); ++i) {
+            next = {next.first + next.count, shares[i]};
+            const OnDevice here(group.ordinal(i));
+            LadderKernels &kernels = kernels_.emplace_back(of_one.on(group.facts(i)));
+            LoadedRung &its = rungs_.emplace_back(kernels, rung, next.count, SharedBatch{total, {}});
+            its.memory.load(images_of(pool.images, next), pool.parameters);
+            const Stream stream(Stream::Kind::ordered);
+            its.bound.prepare(stream.handle());
+            stream.wait();
+            work_.add(i == 0 ? 0 : work_.add_stream(group.ordinal(i)),
+                      [&its](cudaStream_t on) { its.bound.call(on); });
+        }
+        group.wait(); // what fills memory is on other streams than calls
+        threads_.emplace(work_);
+    }
+
+    /// Queues a call on `first`, a stream of the first GPU, which is the calling thread's device.
+    void call(cudaStream_t first) { threads_->enqueue(first); }
+
+    /// Of all images, in their order, after the GPUs have been waited for.
+    std::vector<float> outputs() const {
+        std::vector<float> all;
+        for (const LoadedRung &rung : rungs_) {
+            const std::vector<float> its = rung.memory.output();
+            all.insert(all.end(), its.begin(), its.end());
+        }
+        return all;
+    }
+
+    /// The tensor beyond whose end a kernel wrote; empty if none did.
+    std::string overrun() const {
+        std::string where;
+        for (const LoadedRung &rung : rungs_)
+            where = where.empty() ? rung.memory.overrun() : where;
+        return where;
+    }
+
+  private:
+    std::deque<LadderKernels> kernels_; ///< of each GPU, as is the next
+    std::deque<LoadedRung> rungs_;
+    StreamedWork work_;
+    std::optional<ThreadedWork> threads_;
+};
+
 class Splits {
   public:
     Splits(Compiler &compiler, const DeviceGroup &group, const Network &network, const NetworkRun &run,
            const CaseOptions &options)
-        : compiler_(compiler), group_(group), network_(network), options_(options),
-          modules_(compiler, group.facts(0).compute_capability()), ladder_(find_ladder(network)),
-          pool_(pool_of(network, run, options.seed)), parameters_(flattened(pool_.parameters)),
-          first_(compiler, group.facts(0), ladder_, network, pool_, {verified_rate, 0.0F, 0.0F},
-                 options.time) {}
+        : compiler_(compiler), group_(group), options_(options), ladder_(find_ladder(network)),
+          kernels_(compiler, group.facts(0), ladder_, network), pool_(pool_of(network, run, options.seed)),
+          parameters_(flattened(pool_.parameters)),
+          first_(kernels_, pool_, {verified_rate, 0.0F, 0.0F}, options.time) {}
 
     void settle(NetworkCase &item) {
         if (item.split == DeviceSplit::batch_nccl)
@@ -100,8 +155,7 @@ class Splits {
 
   private:
     void settle_by_copies(NetworkCase &item) {
-        const SplitSteps steps(group_, modules_, network_, item, {pool_.images, pool_.labels, item.batch},
-                               parameters_, verified_rate);
+        const SplitSteps steps(group_, kernels_, item, pool_.images, item.batch, parameters_, verified_rate);
         item.reason = verify(steps, item);
         item.status = item.reason ? Status::wrong_result : Status::ok;
         if (!item.reason && options_.time)
@@ -111,32 +165,24 @@ class Splits {
     /// An implementation of the ladder, whose outputs must be what one GPU makes of all images.
     void settle_divided(NetworkCase &item) {
         const Rung &rung = *rung_named(ladder_, *item.id);
-        const Module module =
-            network_module(compiler_, ladder_, rung.source, group_.facts(0).compute_capability());
-        const Stream stream(Stream::Kind::ordered);
-        const DividedRung divided(group_, module, network_, rung, item.shares, pool_);
-        item.reason =
-            verify_divided(divided, DividedRung(group_, module, network_, rung, {&item.batch, 1}, pool_),
-                           stream.handle(), item);
+        DividedRung divided(kernels_, group_, rung, item.shares, pool_);
+        item.reason = verify_divided(divided, rung, item);
         item.status = item.reason ? Status::wrong_result : Status::ok;
         if (item.reason || !options_.time)
             return;
         const StopWatch::Call call = [&](cudaStream_t first) { divided.call(first); };
-        StopWatchOptions how;
-        how.l2 = L2State::warm;
-        how.max_samples = 200;
-        how.max_time = Seconds(0.25);
-        how.wait_for_others = [this] { group_.wait(); };
-        item.measured.emplace().stream_s = watch().measure(call, how).median_time();
+        item.measured.emplace().stream_s =
+            median_time(watch(), call, L2State::warm, [this] { group_.wait(); });
         item.issued = "launches one by one, by a thread of the host for each GPU";
         trace(call, item);
     }
 
-    std::optional<std::string> verify_divided(const DividedRung &divided, const DividedRung &alone,
-                                              cudaStream_t stream, NetworkCase &item) const {
+    std::optional<std::string> verify_divided(DividedRung &divided, const Rung &rung, NetworkCase &item) {
         constexpr double limit = 1e-5; // sums in another order
-        divided.call(stream);
-        alone.call(stream);
+        DividedRung alone(kernels_, group_, rung, {&item.batch, 1}, pool_);
+        const Stream stream(Stream::Kind::ordered);
+        divided.call(stream.handle());
+        alone.call(stream.handle());
         group_.wait();
         if (const std::string where = divided.overrun(); !where.empty())
             return "a kernel wrote beyond the end of " + where;
@@ -174,9 +220,8 @@ class Splits {
             ordinals.push_back(group_.ordinal(static_cast<std::size_t>(i)));
         NetworkCase settled = item;
         as_ranks(ordinals, [&](Rank &rank) {
-            Compiler compiler;
-            RankCases cases(compiler, group_.facts(static_cast<std::size_t>(rank.index())), ladder_, network_,
-                            pool_, settings_of(ladder_), options_.time);
+            LadderKernels kernels = kernels_.on(group_.facts(static_cast<std::size_t>(rank.index())));
+            RankCases cases(kernels, pool_, settings_of(ladder_), options_.time);
             NetworkCase its = item;
             cases.settle(rank, its);
             if (rank.index() != 0)
@@ -191,12 +236,7 @@ class Splits {
         if (!group_.distinct())
             return "NCCL takes every GPU once, and one stands in --devices several times; the split 'batch' "
                    "sums by copies";
-        try {
-            const Nccl nccl;
-            return std::nullopt;
-        } catch (const GpuError &error) {
-            return error.what();
-        }
+        return why_not([] { const Nccl nccl; });
     }
 
     std::optional<std::string> verify(const SplitSteps &steps, NetworkCase &item) {
@@ -224,10 +264,9 @@ class Splits {
 
     Compiler &compiler_;
     const DeviceGroup &group_;
-    const Network &network_;
     const CaseOptions &options_;
-    SplitModules modules_;
     Ladder ladder_;
+    LadderKernels kernels_; ///< of the first GPU
     NetworkData pool_;
     std::vector<float> parameters_;
     RankCases first_; ///< alone, on the first GPU
@@ -269,7 +308,8 @@ void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Netwo
     run.conditions["nccl"] = rank.nccl_version();
     const Ladder ladder = find_ladder(network);
     const NetworkData pool = pool_of(network, run, options.seed);
-    RankCases cases(compiler, device.facts(), ladder, network, pool, settings_of(ladder), options.time);
+    LadderKernels kernels(compiler, device.facts(), ladder, network);
+    RankCases cases(kernels, pool, settings_of(ladder), options.time);
     for (NetworkCase &item : run.cases) {
         if (item.status == Status::infeasible)
             continue;
@@ -291,11 +331,11 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
                 std::min<std::int64_t>(options.descent.batch, std::ssize(images.labels))));
     if (item.reason)
         throw UsageError(*item.reason);
-    SplitModules modules(compiler, group.facts(0).compute_capability());
+    const Ladder ladder = find_ladder(network);
+    LadderKernels kernels(compiler, group.facts(0), ladder, network);
     const std::vector<float> start =
         flattened(options.start ? *options.start : seeded_parameters(network, options.seed));
-    const SplitSteps steps(group, modules, network, item,
-                           {images.pixels, images.labels, std::ssize(images.labels)}, start,
+    const SplitSteps steps(group, kernels, item, images, std::ssize(images.labels), start,
                            static_cast<float>(options.descent.rate));
     const OnDevice here(group.ordinal(0));
     const Stream stream;

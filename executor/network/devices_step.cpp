@@ -25,12 +25,12 @@ struct DeviceShares { ///< Shares of mnist_devices.cu
 };
 
 /// The launch of a kernel in the ladder's step of training.
-LadderLaunch launch_of_step(const Network &network, const std::string &kernel) {
-    for (const Rung &rung : find_ladder(network).rungs)
+const LadderLaunch &launch_of_step(const Ladder &ladder, const std::string &kernel) {
+    for (const Rung &rung : ladder.rungs)
         for (const LadderLaunch &launch : rung.launches)
             if (rung.trains.value_or(false) && launch.kernel == kernel)
                 return launch;
-    throw UsageError("no step of training of the network '" + network.id + "' launches " + kernel);
+    throw UsageError("no step of training of the network '" + ladder.network + "' launches " + kernel);
 }
 
 const Operator &operator_of(const Network &network, OperatorKind kind) {
@@ -48,16 +48,10 @@ CompileRequest split_request(std::int64_t rows, int compute_capability) {
     return request;
 }
 
-const Module &SplitModules::of_rows(std::int64_t rows) {
-    const auto found = modules_.find(rows);
-    if (found != modules_.end())
-        return found->second;
-    return modules_.emplace(rows, Module(compiler_.compile(split_request(rows, capability_)))).first->second;
-}
-
 /// What all GPUs have in common.
 struct SplitSteps::Sizes {
-    Sizes(const Network &network, const NetworkCase &item, std::int64_t images, float its_rate);
+    Sizes(const Ladder &ladder, const Network &network, const NetworkCase &item, std::int64_t images,
+          float its_rate);
 
     std::int64_t image_rows, image_columns, filters, rows, columns, outputs; ///< rows and columns: of windows
     std::int64_t convolution, all; ///< parameters before the dense layer, and of all operators
@@ -89,9 +83,10 @@ struct SplitSteps::Sizes {
     }
 };
 
-SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::int64_t images, float its_rate)
+SplitSteps::Sizes::Sizes(const Ladder &ladder, const Network &network, const NetworkCase &item,
+                         std::int64_t images, float its_rate)
     : image_rows(network.input[1]), image_columns(network.input[2]),
-      step(launch_of_step(network, "mnist_step")), update(launch_of_step(network, "mnist_update")),
+      step(launch_of_step(ladder, "mnist_step")), update(launch_of_step(ladder, "mnist_update")),
       split(*item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
     const ImageShape pooled = operator_of(network, OperatorKind::max_pooling).output;
     filters = pooled[0], rows = pooled[1], columns = pooled[2];
@@ -142,17 +137,19 @@ struct SplitSteps::Share {
     std::array<DeviceBuffer<float>, 2> received;  ///< features or sums of all GPUs, likewise
 };
 
-SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Network &network,
-                       const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
+SplitSteps::SplitSteps(const DeviceGroup &group, LadderKernels &kernels, const NetworkCase &item,
+                       const LabelledImages &images, std::int64_t count, std::span<const float> parameters,
                        float rate)
-    : sizes_(std::make_unique<const Sizes>(network, item, images.count, rate)), group_(group) {
+    : sizes_(std::make_unique<const Sizes>(kernels.ladder(), kernels.network(), item, count, rate)),
+      group_(group) {
     for (std::size_t i = 0; i < as_size(sizes_->devices()); ++i) {
         const OnDevice here(group.ordinal(i));
         std::int64_t own_images = 0;
         for (std::int64_t batch = 0; batch < sizes_->batches(); ++batch)
             own_images += sizes_->images(batch, i).count;
-        shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(sizes_->own[i].windows()),
-                                                  *sizes_, i, own_images));
+        const Module &module =
+            kernels.of(split_request(sizes_->own[i].windows(), kernels.gpu().compute_capability()));
+        shares_.push_back(std::make_unique<Share>(group.ordinal(i), module, *sizes_, i, own_images));
     }
     load(images, parameters);
     if (splits_rows(sizes_->split))
@@ -163,23 +160,6 @@ SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Ne
 SplitSteps::~SplitSteps() = default;
 
 namespace {
-
-/// Copies `rows` of each of `count` images of a pool, from its image `first` and its row `first_row` on, into
-/// images of `to_rows` rows. The pool is repeated.
-void upload_images(std::span<const float> pool, const ImageShape &image, std::int64_t first,
-                   std::int64_t count, std::int64_t first_row, std::int64_t rows, std::int64_t to_rows,
-                   float *to) {
-    const std::size_t row_bytes = as_size(image[2]) * sizeof(float);
-    const std::int64_t floats = image[1] * image[2], given = std::ssize(pool) / floats;
-    while (count > 0) {
-        const std::int64_t at = first % given, now = std::min(count, given - at);
-        check(cudaMemcpy2D(to, as_size(to_rows) * row_bytes, pool.data() + at * floats + first_row * image[2],
-                           as_size(image[1]) * row_bytes, as_size(rows) * row_bytes, as_size(now),
-                           cudaMemcpyHostToDevice),
-              "cudaMemcpy2D of images");
-        first += now, count -= now, to += now * to_rows * image[2];
-    }
-}
 
 /// Calls `run(at, own_at, count)` for parameters that a GPU has which computes `rows` rows of windows from
 /// `first_row` on: where they lie among all, and among its own.
@@ -196,10 +176,9 @@ void for_own_parameters(const Sizes &sizes, std::int64_t first_row, std::int64_t
 } // namespace
 
 /// Of the image's rows each goes to one GPU from the host.
-void SplitSteps::load(const SplitImages &images, std::span<const float> parameters) {
+void SplitSteps::load(const LabelledImages &images, std::span<const float> parameters) {
     const Sizes &sizes = *sizes_;
-    const ImageShape image{1, sizes.image_rows, sizes.image_columns};
-    const std::int64_t pool = std::ssize(images.labels);
+    const std::size_t row_bytes = as_size(sizes.image_columns) * sizeof(float);
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         Share &share = *shares_[i];
         const OnDevice here(share.device);
@@ -207,15 +186,19 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
         const bool halo_elsewhere = splits_rows(sizes.split) && i + 1 < shares_.size();
         const std::int64_t rows = halo_elsewhere ? sizes.own[i + 1].first_row - first_row : share.image_rows;
         std::vector<std::uint8_t> labels;
-        std::int64_t done = 0;
         for (std::int64_t batch = 0; batch < sizes.batches(); ++batch) {
             const ImageShare its = sizes.images(batch, i);
-            const std::int64_t first = batch * sizes.batch + its.first, count = its.count;
-            upload_images(images.pixels, image, first, count, first_row, rows, share.image_rows,
-                          share.pixels.data() + done * share.image_rows * sizes.image_columns);
-            for (std::int64_t at = first; at < first + count; ++at)
-                labels.push_back(images.labels[as_size(at % pool)]);
-            done += count;
+            if (its.count == 0)
+                continue;
+            const LabelledImages now = images_of(images, {batch * sizes.batch + its.first, its.count});
+            check(cudaMemcpy2D(share.pixels.data() +
+                                   std::ssize(labels) * share.image_rows * sizes.image_columns,
+                               as_size(share.image_rows) * row_bytes,
+                               now.pixels.data() + first_row * sizes.image_columns,
+                               as_size(sizes.image_rows) * row_bytes, as_size(rows) * row_bytes,
+                               as_size(its.count), cudaMemcpyHostToDevice),
+                  "cudaMemcpy2D of images");
+            labels.insert(labels.end(), now.labels.begin(), now.labels.end());
         }
         share.labels.copy_from(labels);
         std::vector<float> its(parameters.begin(), parameters.end());

@@ -4,6 +4,7 @@
 // a GPU would save nothing there.
 #pragma once
 
+#include "executor/network/bound_rung.hpp"
 #include "executor/network/devices_group.hpp"
 #include "executor/network/settle.hpp"
 #include "executor/network/streamed_work.hpp"
@@ -15,7 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,35 +26,16 @@ namespace convcast {
 /// step in which the GPUs exchange nothing; its results are wrong, and its time is that of the computation.
 enum class StepPart { step, forward, computation };
 
-/// Kernels for shares of one, two, three or all six rows of windows.
-class SplitModules {
-  public:
-    SplitModules(Compiler &compiler, int compute_capability)
-        : compiler_(compiler), capability_(compute_capability) {}
-    const Module &of_rows(std::int64_t rows);
-
-  private:
-    Compiler &compiler_;
-    int capability_;
-    std::map<std::int64_t, Module> modules_;
-};
-
-/// How the kernels for shares of so many rows are compiled.
+/// How the kernels for shares of one, two, three or all six rows of windows are compiled.
 CompileRequest split_request(std::int64_t rows, int compute_capability);
-
-/// Images and labels of `count`, of which a pool is given and repeated.
-struct SplitImages {
-    std::span<const float> pixels;
-    std::span<const std::uint8_t> labels;
-    std::int64_t count = 0;
-};
 
 class SplitSteps {
   public:
     /// Of a split by rows, parameters or batch. `group` has at least item.devices GPUs, of which the first
-    /// are taken. Batches of item.batch images, the last one as large as is left.
-    SplitSteps(const DeviceGroup &group, SplitModules &modules, const Network &network,
-               const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
+    /// are taken. Batches of item.batch images, the last one as large as is left of `count`, of which the
+    /// pool's are repeated.
+    SplitSteps(const DeviceGroup &group, LadderKernels &kernels, const NetworkCase &item,
+               const LabelledImages &images, std::int64_t count, std::span<const float> parameters,
                float rate);
     SplitSteps(const SplitSteps &) = delete;
     SplitSteps &operator=(const SplitSteps &) = delete;
@@ -78,7 +59,7 @@ class SplitSteps {
     const DeviceGroup &group_;
     std::vector<std::unique_ptr<Share>> shares_;
 
-    void load(const SplitImages &images, std::span<const float> parameters);
+    void load(const LabelledImages &images, std::span<const float> parameters);
     void copy_halos();
 };
 

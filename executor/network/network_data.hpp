@@ -1,7 +1,10 @@
-// What a network is run on where only its kernels matter, drawn from a seed, and how far its numbers are from
-// a reference.
+// What a network is run on where only its kernels matter, drawn from a seed; the numbers of a run as files,
+// so that another implementation can be given the same and compared (docs/networks.md says how the files are
+// named); and how far numbers are from a reference.
 #pragma once
 
+#include "model/network/idx.hpp"
+#include "model/network/ranks.hpp"
 #include "model/network/reference.hpp"
 
 #include <cmath>
@@ -9,14 +12,15 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace convcast {
 
 struct NetworkData {
-    std::vector<float> images;
-    std::vector<std::uint8_t>
-        labels; ///< below the number of outputs, or below 10 of a network that ends in a loss
+    /// Pixels of either sign. Labels are below the number of outputs, or below 10 of a network that ends in a
+    /// loss.
+    LabelledImages images;
     Parameters parameters;
 };
 
@@ -27,6 +31,18 @@ struct DataKind {
 
 NetworkData network_data(const Network &network, std::int64_t batch, std::uint64_t seed,
                          const DataKind &kind);
+
+/// Images of a share of a batch, of which the pool's are repeated.
+LabelledImages images_of(const LabelledImages &pool, const ImageShare &share);
+
+/// FOLDER/network.json, FOLDER/input.npy and FOLDER/parameters_N.npy of operator number N. Throws InputError
+/// if the folder cannot be written.
+void save_inputs(const std::string &folder, const Network &network, std::int64_t batch,
+                 const NetworkData &data);
+
+/// FOLDER/output_N.npy of operator number N.
+void save_output(const std::string &folder, const Network &network, std::int64_t batch, std::size_t op,
+                 std::span<const float> values);
 
 /// How far numbers are from a reference, in L2: sums of squares.
 struct L2Error {

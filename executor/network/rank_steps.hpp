@@ -5,8 +5,6 @@
 #include "executor/network/bound_rung.hpp"
 #include "executor/network/rank.hpp"
 #include "executor/network/settle.hpp"
-#include "gpu/compile.hpp"
-#include "gpu/device.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
@@ -16,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace convcast {
 
@@ -27,9 +24,9 @@ StepSettings settings_of(const Ladder &ladder);
 class RankCases {
   public:
     /// `pool`: the same for all ranks. `settings`: of the steps that are verified. `time`: false verifies
-    /// only. The calling thread's device is the rank's.
-    RankCases(Compiler &compiler, const DeviceFacts &gpu, const Ladder &ladder, const Network &network,
-              const NetworkData &pool, const StepSettings &settings, bool time);
+    /// only. The calling thread's device is the rank's, and `kernels` are for it.
+    RankCases(LadderKernels &kernels, const NetworkData &pool, const StepSettings &settings, bool time)
+        : kernels_(kernels), pool_(pool), settings_(settings), time_(time) {}
 
     /// Of the split batch_nccl over all ranks: held to what this GPU alone makes of the batch, then timed.
     /// Throws GpuError.
@@ -40,21 +37,15 @@ class RankCases {
     const StepOutcome &alone(std::int64_t batch);
 
   private:
-    class Steps;
-
-    /// Of the implementation with this id.
-    std::unique_ptr<Steps> steps_of(const std::string &id, const ImageShare &share,
-                                    const std::optional<SharedBatch> &shared) const;
-    Seconds time_of(Steps &steps, Rank *rank, std::string &how) const;
+    /// An implementation with its share of the images.
+    std::unique_ptr<LoadedRung> steps_of(const std::string &id, const ImageShare &share,
+                                         const std::optional<SharedBatch> &shared) const;
     /// A whole step; what it computes, where it is of a rank; and the forward part, where there are kernels
     /// for it alone.
-    void time(std::unique_ptr<Steps> steps, const DeclaredSplit &split, const ImageShare &share, Rank *rank,
-              NetworkCase &item) const;
+    void time(std::unique_ptr<LoadedRung> steps, const DeclaredSplit &split, const ImageShare &share,
+              Rank *rank, NetworkCase &item) const;
 
-    Compiler &compiler_;
-    DeviceFacts gpu_;
-    const Ladder &ladder_;
-    const Network &network_;
+    LadderKernels &kernels_;
     const NetworkData &pool_;
     StepSettings settings_;
     bool time_;

@@ -7,8 +7,6 @@
 #include "executor/network/sequential.hpp"
 #include "executor/network/settle.hpp"
 #include "gpu/check.hpp"
-#include "gpu/kernel.hpp"
-#include "gpu/memory.hpp"
 #include "gpu/stopwatch.hpp"
 #include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
@@ -23,8 +21,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,8 +42,8 @@ class Ladders {
   public:
     Ladders(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
             std::int64_t batch, const CaseOptions &options)
-        : compiler_(compiler), device_(device.facts()), ladder_(ladder), network_(network), batch_(batch),
-          options_(options), watch_(compiler, device.facts()) {}
+        : kernels_(compiler, device.facts(), ladder, network), device_(kernels_.gpu()), network_(network),
+          batch_(batch), options_(options), watch_(compiler, device.facts()) {}
 
     void settle(const Rung &rung, NetworkCase &result) {
         if (const auto why = refused(rung)) {
@@ -55,13 +51,12 @@ class Ladders {
             result.reason = why;
             return;
         }
-        NetworkMemory memory(network_, rung, batch_);
-        memory.set(verified_step);
-        const BoundRung bound(module_of(rung.source), rung, memory, batch_, device_.sm_count);
-        result.reason = verify(memory, bound, rung, result);
+        LoadedRung its(kernels_, rung, batch_);
+        its.memory.set(verified_step);
+        result.reason = verify(its, rung, result);
         result.status = result.reason ? Status::wrong_result : Status::ok;
         if (!result.reason && options_.time)
-            time(bound, rung, result);
+            time(its.bound, rung, result);
     }
 
     /// Why launches have no counted occupancy; absent where they have.
@@ -78,24 +73,14 @@ class Ladders {
         return refusal(rung, network_, batch_, device_.compute_capability());
     }
 
-    const Module &module_of(const std::string &source) {
-        const auto found = modules_.find(source);
-        if (found != modules_.end())
-            return found->second;
-        return modules_
-            .emplace(source, network_module(compiler_, ladder_, source, device_.compute_capability()))
-            .first->second;
-    }
-
     /// A sentence on what is wrong; absent if nothing is.
-    std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
-                                      NetworkCase &result) {
+    std::optional<std::string> verify(LoadedRung &its, const Rung &rung, NetworkCase &result) {
         const bool exact = std::none_of(network_.operators.begin(), network_.operators.end(),
                                         [](const Operator &op) { return op.kind == OperatorKind::logistic; });
         if (exact)
-            if (auto wrong = verify(memory, bound, rung, data_of(true), 0.0, result))
+            if (auto wrong = verify(its, rung, data_of(true), 0.0, result))
                 return "gate 1, small integers: " + *wrong;
-        if (auto wrong = verify(memory, bound, rung, data_of(false), output_limit, result))
+        if (auto wrong = verify(its, rung, data_of(false), output_limit, result))
             return "gate 2, reals: " + *wrong;
         return std::nullopt;
     }
@@ -104,26 +89,27 @@ class Ladders {
         return network_data(network_, batch_, options_.seed, {integers, false});
     }
 
-    std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
-                                      const NetworkData &data, double limit, NetworkCase &result) {
-        memory.load(data.images, data.labels, data.parameters);
+    std::optional<std::string> verify(LoadedRung &its, const Rung &rung, const NetworkData &data,
+                                      double limit, NetworkCase &result) {
+        NetworkMemory &memory = its.memory;
+        memory.load(data.images, data.parameters);
         const cudaStream_t stream = watch_.stream();
-        bound.prepare(stream);
-        bound.call(stream);
+        its.bound.prepare(stream);
+        its.bound.call(stream);
         check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after a call");
         if (const std::string where = memory.overrun(); !where.empty())
             return "a kernel wrote beyond the end of " + where;
-        const double error = output_error(memory, output_of(rung), data);
+        const double error = output_error(memory.output(), output_of(rung), data);
         result.output_error = error;
         if (!(error <= limit))
             return fmt::format("the outputs differ from the reference by {:.2e} in L2, more than {:.0e}",
                                error, limit);
         if (!rung.trains.value_or(false))
             return std::nullopt;
-        const std::vector<double> images(data.images.begin(), data.images.end());
+        const std::vector<double> images(data.images.pixels.begin(), data.images.pixels.end());
         std::vector<double> wanted;
         for (const std::vector<double> &of :
-             convcast::gradient(network_, batch_, images, data.parameters, data.labels))
+             convcast::gradient(network_, batch_, images, data.parameters, data.images.labels))
             wanted.insert(wanted.end(), of.begin(), of.end());
         const std::vector<float> gradient = memory.gradient(), before = flattened(data.parameters),
                                  after = memory.trained();
@@ -141,51 +127,39 @@ class Ladders {
         return std::nullopt;
     }
 
-    /// Of the first and last images.
-    double output_error(const NetworkMemory &memory, const std::string &last, const NetworkData &data) {
-        std::vector<std::int64_t> chosen;
-        for (std::int64_t i = 0; i < batch_; ++i)
-            if (batch_ <= most_verified || i < most_verified / 2 || i >= batch_ - most_verified / 2)
-                chosen.push_back(i);
-        const std::int64_t pixels = elements(network_.input);
-        std::vector<double> images;
-        std::vector<std::uint8_t> labels;
-        for (const std::int64_t i : chosen) {
-            images.insert(images.end(), data.images.begin() + i * pixels,
-                          data.images.begin() + (i + 1) * pixels);
-            labels.push_back(data.labels[as_size(i)]);
-        }
-        const OperatorOutputs reference =
-            forward(network_, std::ssize(chosen), images, data.parameters, labels);
+    /// Of the first and last images, by the outputs of the operator `last`.
+    double output_error(const std::vector<float> &outputs, const std::string &last, const NetworkData &data) {
+        std::vector<ImageShare> parts = {{0, batch_}};
+        if (batch_ > most_verified)
+            parts = {{0, most_verified / 2}, {batch_ - most_verified / 2, most_verified / 2}};
         const std::size_t op = network_.operator_named(last).value();
         const std::int64_t numbers = elements(network_.operators[op].output);
-        const std::vector<float> all = memory.output(last);
-        std::vector<float> output;
-        for (const std::int64_t image : chosen)
-            output.insert(output.end(), all.begin() + image * numbers, all.begin() + (image + 1) * numbers);
-        return relative_l2<double>(output, reference[op]);
+        std::vector<float> found;
+        std::vector<double> wanted;
+        for (const auto &[first, count] : parts) {
+            const LabelledImages its = images_of(data.images, {first, count});
+            const std::vector<double> pixels(its.pixels.begin(), its.pixels.end()),
+                reference = forward(network_, count, pixels, data.parameters, its.labels)[op];
+            wanted.insert(wanted.end(), reference.begin(), reference.end());
+            found.insert(found.end(), outputs.begin() + first * numbers,
+                         outputs.begin() + (first + count) * numbers);
+        }
+        return relative_l2<double>(found, wanted);
     }
 
     void time(const BoundRung &bound, const Rung &rung, NetworkCase &result) {
         const Graph graph(watch_.stream(), [&] { bound.call(watch_.stream()); });
-        const auto measured = [&](L2State l2, const StopWatch::Call &call) {
-            StopWatchOptions options;
-            options.l2 = l2;
-            options.max_samples = 200;
-            options.max_time = Seconds(0.25);
-            return watch_.measure(call, options).median_time();
-        };
         const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
         const StopWatch::Call one_by_one = [&](cudaStream_t stream) { bound.call(stream); };
         NetworkTimes &times = result.measured.emplace();
-        times.time_s = measured(L2State::warm, as_graph);
-        times.cold_s = measured(L2State::cold, as_graph);
-        times.stream_s = measured(L2State::warm, one_by_one);
-        times.stream_cold_s = measured(L2State::cold, one_by_one);
+        times.time_s = median_time(watch_, as_graph, L2State::warm);
+        times.cold_s = median_time(watch_, as_graph, L2State::cold);
+        times.stream_s = median_time(watch_, one_by_one, L2State::warm);
+        times.stream_cold_s = median_time(watch_, one_by_one, L2State::cold);
         if (rung.streams) {
             times.one_thread_s = host_time(one_by_one);
-            const std::unique_ptr<ThreadedWork> threads = bound.by_threads();
-            times.threads_s = host_time([&](cudaStream_t stream) { threads->enqueue(stream); });
+            ThreadedWork threads = bound.by_threads();
+            times.threads_s = host_time([&](cudaStream_t stream) { threads.enqueue(stream); });
         }
         // Of several streams only calls launch by launch tell which record belongs to which launch.
         const bool streams = rung.streams.has_value();
@@ -227,14 +201,12 @@ class Ladders {
         });
     }
 
-    Compiler &compiler_;
-    DeviceFacts device_;
-    const Ladder &ladder_;
+    LadderKernels kernels_;
+    const DeviceFacts &device_;
     const Network &network_;
     std::int64_t batch_;
     const CaseOptions &options_;
     StopWatch watch_;
-    std::map<std::string, Module> modules_;
     std::optional<CounterSession> counters_; ///< once something is counted
     std::optional<std::string> why_no_counters_;
 };
@@ -251,7 +223,7 @@ NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &la
         std::vector<std::vector<float>> parameters;
         for (const std::vector<double> &of : data.parameters)
             parameters.emplace_back(of.begin(), of.end());
-        run.sequential_s = sequential_time(network, data.images, parameters);
+        run.sequential_s = sequential_time(network, data.images.pixels, parameters);
     }
     Ladders ladders(compiler, device, ladder, network, batch, options);
     settle_cases(

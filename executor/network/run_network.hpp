@@ -41,7 +41,7 @@ struct WholeOptions {
         false; ///< small ones, for which the outputs must be exact; for small networks without Winograd
     bool time = true; ///< false: verify only
     unsigned compile_threads = 1;
-    std::string save_tensors; ///< a folder for images, parameters and outputs (save_tensors.hpp); "": nowhere
+    std::string save_tensors; ///< a folder for images, parameters and outputs (network_data.hpp); "": nowhere
     std::function<void(const std::string &)> say; ///< what a user should know; may be empty
 };
 

@@ -3,7 +3,6 @@
 #include "executor/launch/kernel_source.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
-#include "executor/network/save_tensors.hpp"
 #include "executor/network/settle.hpp"
 #include "executor/network/whole_kernel.hpp"
 #include "executor/network/whole_network.hpp"
@@ -52,7 +51,7 @@ class WholeRunner {
         {
             const NetworkData data =
                 network_data(plan_.network, plan_.batch(), options_.seed, {options_.integers, true});
-            whole_.load(data.images, data.parameters, watch_.stream());
+            whole_.load(data.images.pixels, data.parameters, watch_.stream());
             if (!options_.save_tensors.empty())
                 save_inputs(options_.save_tensors, plan_.network, plan_.batch(), data);
         }

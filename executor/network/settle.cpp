@@ -43,6 +43,16 @@ void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<v
     }
 }
 
+Seconds median_time(StopWatch &watch, const StopWatch::Call &call, L2State l2,
+                    const std::function<void()> &wait_for_others) {
+    StopWatchOptions how;
+    how.l2 = l2;
+    how.max_samples = 200;
+    how.max_time = Seconds(0.25);
+    how.wait_for_others = wait_for_others;
+    return watch.measure(call, how).median_time();
+}
+
 namespace {
 
 /// What a record is of, as KernelTime has it.
@@ -97,17 +107,6 @@ NetworkData pool_of(const Network &network, const NetworkRun &run, std::uint64_t
     for (const NetworkCase &item : run.cases)
         largest = std::max(largest, item.batch);
     return network_data(network, std::min(largest, most_images), seed, {});
-}
-
-ShareImages images_of(const NetworkData &pool, const ImageShare &share) {
-    const std::int64_t known = std::ssize(pool.labels), pixels = std::ssize(pool.images) / known;
-    ShareImages images;
-    for (std::int64_t i = share.first; i < share.first + share.count; ++i) {
-        const auto from = pool.images.begin() + i % known * pixels;
-        images.pixels.insert(images.pixels.end(), from, from + pixels);
-        images.labels.push_back(pool.labels[static_cast<std::size_t>(i % known)]);
-    }
-    return images;
 }
 
 namespace {

@@ -22,9 +22,12 @@ namespace convcast {
 void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<void(NetworkCase &)> &settle,
                   const std::function<void(const NetworkCase &)> &settled);
 
+/// Of calls of a fraction of a millisecond. `wait_for_others`: StopWatchOptions has it.
+Seconds median_time(StopWatch &watch, const StopWatch::Call &call, L2State l2,
+                    const std::function<void()> &wait_for_others = {});
+
 /// Of some calls from a warm L2, by their activity records: of each call the nodes in the order in which they
 /// began or, of several streams, in that of the host's calls. Empty lists where there are no such records.
-/// `wait_for_others`: StopWatchOptions has it.
 std::vector<TracedCall> traced_calls(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
                                      const std::function<void()> &wait_for_others = {});
 
@@ -33,13 +36,6 @@ constexpr std::int64_t verified_steps = 3, timed_steps = 40;
 
 /// Images, labels and parameters that steps are done with. Batches with more images repeat them.
 NetworkData pool_of(const Network &network, const NetworkRun &run, std::uint64_t seed);
-
-/// Images of a share of a batch, of which the pool's are repeated.
-struct ShareImages {
-    std::vector<float> pixels;
-    std::vector<std::uint8_t> labels;
-};
-ShareImages images_of(const NetworkData &pool, const ImageShare &share);
 
 /// What steps leave on the GPUs.
 struct StepOutcome {

@@ -2,7 +2,6 @@
 
 #include "executor/network/network_source.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -79,126 +78,108 @@ void StreamedWork::follow(std::size_t stream, std::size_t other) {
         wait(stream, *lanes_[other].last);
 }
 
-void StreamedWork::enqueue(cudaStream_t first) const {
+void StreamedWork::begin(cudaStream_t first) const {
     if (begun_) {
         const auto here = on(0);
         begun_->record(first);
     }
+}
+
+void StreamedWork::queue(const Added &added, cudaStream_t stream) const {
+    if (added.begins)
+        begun_->hold_back(stream);
+    for (const std::size_t before : added.waits)
+        added_[before].ended->hold_back(stream);
+    if (added.call)
+        added.call(stream);
+    if (added.ended)
+        added.ended->record(stream);
+}
+
+void StreamedWork::enqueue(cudaStream_t first) const {
+    begin(first);
     for (const Added &added : added_) {
         const auto here = on(added.lane);
-        const cudaStream_t stream = added.lane == 0 ? first : handle(added.lane);
-        if (added.begins)
-            begun_->hold_back(stream);
-        for (const std::size_t before : added.waits)
-            added_[before].ended->hold_back(stream);
-        if (added.call)
-            added.call(stream);
-        if (added.ended)
-            added.ended->record(stream);
+        queue(added, stream_of(added.lane, first));
     }
     for (std::size_t lane = 1; lane < lanes_.size(); ++lane)
-        if (const auto last = lanes_[lane].last; last && !added_[*last].ended) { // nobody waits for it
+        if (joins(lane)) {
             const auto here = on(lane);
-            lanes_[lane].joined->record(handle(lane));
+            lanes_[lane].joined->record(stream_of(lane, first));
             lanes_[lane].joined->hold_back(first);
         }
 }
 
-struct ThreadedWork::State {
-    State(std::size_t calls, std::size_t lanes) : recorded(calls), failed(lanes) {}
-
-    cudaStream_t first = nullptr;
-    int device = 0;
-    std::atomic<std::uint64_t> asked = 0; ///< how often all was to be queued; the threads wait for it
-    std::atomic<std::uint64_t> done = 0;  ///< how often a thread has queued what is its own
-    std::atomic<bool> ends = false, any_failed = false;
-    std::vector<std::atomic<std::uint64_t>>
-        recorded;                           ///< of each call, the last round that recorded its event
-    std::vector<std::exception_ptr> failed; ///< of each lane
-    std::vector<std::thread> threads;
-};
-
 ThreadedWork::ThreadedWork(const StreamedWork &work)
-    : work_(work), state_(std::make_unique<State>(work.added_.size(), work.lanes_.size())) {
-    check(cudaGetDevice(&state_->device), "cudaGetDevice");
+    : work_(work), recorded_(work.added_.size()), failed_(work.lanes_.size()) {
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
     for (std::size_t lane = 1; lane < work_.lanes_.size(); ++lane)
-        state_->threads.emplace_back([this, lane] { work_on(lane); });
+        threads_.emplace_back(
+            [this, lane, its = work_.lanes_[lane].device.value_or(device)] { work_on(lane, its); });
 }
 
 ThreadedWork::~ThreadedWork() {
-    state_->ends = true;
-    ++state_->asked;
-    for (std::thread &thread : state_->threads)
+    ends_ = true;
+    ++asked_;
+    for (std::thread &thread : threads_)
         thread.join();
 }
 
 /// A lane's part of a round.
 void ThreadedWork::queue(std::size_t lane, std::uint64_t round) {
-    State &state = *state_;
-    const cudaStream_t stream = lane == 0 ? state.first : work_.handle(lane);
+    const cudaStream_t stream = work_.stream_of(lane, first_);
     try {
         for (std::size_t i = 0; i < work_.added_.size(); ++i) {
             const StreamedWork::Added &added = work_.added_[i];
             if (added.lane != lane)
                 continue;
-            if (added.begins)
-                work_.begun_->hold_back(stream); // which the caller recorded before it asked
-            for (const std::size_t before : added.waits) {
-                while (state.recorded[before].load(std::memory_order_acquire) < round) {
-                    if (state.any_failed)
+            for (const std::size_t before : added.waits)
+                while (recorded_[before].load(std::memory_order_acquire) < round) {
+                    if (any_failed_)
                         return;
                     std::this_thread::yield();
                 }
-                work_.added_[before].ended->hold_back(stream);
-            }
-            if (added.call)
-                added.call(stream);
-            if (added.ended) {
-                added.ended->record(stream);
-                state.recorded[i].store(round, std::memory_order_release);
-            }
+            work_.queue(added, stream);
+            if (added.ended)
+                recorded_[i].store(round, std::memory_order_release);
         }
-        const std::optional<std::size_t> last = work_.lanes_[lane].last;
-        if (lane > 0 && last && !work_.added_[*last].ended)
+        if (work_.joins(lane))
             work_.lanes_[lane].joined->record(stream);
     } catch (...) {
-        state.failed[lane] = std::current_exception();
-        state.any_failed = true;
+        failed_[lane] = std::current_exception();
+        any_failed_ = true;
     }
 }
 
-void ThreadedWork::work_on(std::size_t lane) {
-    State &state = *state_;
-    (void)cudaSetDevice(state.device); // that it is there the caller's thread has seen
+void ThreadedWork::work_on(std::size_t lane, int device) {
+    (void)cudaSetDevice(device); // its stream was made there
     for (std::uint64_t round = 1;; ++round) {
-        while (state.asked.load(std::memory_order_acquire) < round)
-            std::this_thread::yield(); // waking it would take as long as queueing
-        if (state.ends)
+        while (asked_.load(std::memory_order_acquire) < round)
+            std::this_thread::yield();
+        if (ends_)
             return;
         queue(lane, round);
-        ++state.done;
+        ++done_;
     }
 }
 
 void ThreadedWork::enqueue(cudaStream_t first) {
-    State &state = *state_;
-    state.first = first;
-    if (work_.begun_)
-        work_.begun_->record(first);
-    const std::uint64_t round = ++state.asked;
+    first_ = first;
+    work_.begin(first); // before a thread waits for it
+    const std::uint64_t round = ++asked_;
     queue(0, round);
-    while (state.done.load(std::memory_order_acquire) < round * state.threads.size())
+    while (done_.load(std::memory_order_acquire) < round * threads_.size())
         std::this_thread::yield();
-    for (std::exception_ptr &failed : state.failed)
-        if (failed) {
-            state.any_failed = false;
-            const std::exception_ptr its = failed;
-            for (std::exception_ptr &other : state.failed)
-                other = nullptr;
-            std::rethrow_exception(its);
-        }
+    if (any_failed_.exchange(false)) {
+        std::exception_ptr cause;
+        for (std::exception_ptr &failed : failed_)
+            if (const std::exception_ptr its = std::exchange(failed, nullptr); !cause)
+                cause = its;
+        std::rethrow_exception(cause);
+    }
     for (std::size_t lane = 1; lane < work_.lanes_.size(); ++lane)
-        if (const auto last = work_.lanes_[lane].last; last && !work_.added_[*last].ended)
+        if (work_.joins(lane))
             work_.lanes_[lane].joined->hold_back(first);
 }
 

@@ -3,15 +3,17 @@
 #pragma once
 
 #include "gpu/kernel.hpp"
-
 #include "gpu/stream.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace convcast {
@@ -34,8 +36,6 @@ class StreamedWork {
     /// Returns the number of a new stream.
     std::size_t add_stream(std::optional<int> device = std::nullopt);
     std::size_t streams() const { return lanes_.size(); }
-    /// Of a stream but 0.
-    cudaStream_t handle(std::size_t stream) const { return lanes_[stream].stream->handle(); }
 
     /// Returns the number of the call. An empty `call` queues nothing and is what others may wait for.
     std::size_t add(std::size_t stream, Call call);
@@ -71,6 +71,16 @@ class StreamedWork {
 
     std::optional<OnDevice> on(std::size_t lane) const; ///< its device, where it names one
     const Event &ended(std::size_t call);
+    cudaStream_t stream_of(std::size_t lane, cudaStream_t first) const {
+        return lane == 0 ? first : lanes_[lane].stream->handle();
+    }
+    void begin(cudaStream_t first) const;
+    /// A call of a stream behind what it waits for.
+    void queue(const Added &added, cudaStream_t stream) const;
+    /// Whether stream 0 waits for the end of another one that no call of it waits for.
+    bool joins(std::size_t lane) const {
+        return lane > 0 && lanes_[lane].last && !added_[*lanes_[lane].last].ended;
+    }
 
     std::vector<Lane> lanes_;
     std::vector<Added> added_;
@@ -78,11 +88,12 @@ class StreamedWork {
 };
 
 /// The same work, queued by a thread of the host for each stream but the first, whose calls the caller's
-/// thread queues. A thread that must wait for another stream's call spins until its event is recorded. All
-/// streams are of one device.
+/// thread queues. The threads spin: for the next time that all is to be queued, since waking them would take
+/// as long as queueing, and for the event of another stream's call until that is recorded.
 class ThreadedWork {
   public:
-    /// The threads use the calling thread's device. `work` must outlive this and stay as it is.
+    /// The thread of a stream that names no device uses the calling thread's. `work` must outlive this and
+    /// stay as it is.
     explicit ThreadedWork(const StreamedWork &work);
     ThreadedWork(const ThreadedWork &) = delete;
     ThreadedWork &operator=(const ThreadedWork &) = delete;
@@ -92,12 +103,18 @@ class ThreadedWork {
     void enqueue(cudaStream_t first);
 
   private:
-    struct State;
     void queue(std::size_t lane, std::uint64_t round);
-    void work_on(std::size_t lane);
+    void work_on(std::size_t lane, int device);
 
     const StreamedWork &work_;
-    std::unique_ptr<State> state_;
+    cudaStream_t first_ = nullptr;
+    std::atomic<std::uint64_t> asked_ = 0; ///< how often all was to be queued; the threads wait for it
+    std::atomic<std::uint64_t> done_ = 0;  ///< how often a thread has queued what is its own
+    std::atomic<bool> ends_ = false, any_failed_ = false;
+    std::vector<std::atomic<std::uint64_t>>
+        recorded_;                           ///< of each call, the last round that recorded its event
+    std::vector<std::exception_ptr> failed_; ///< of each lane
+    std::vector<std::thread> threads_;       ///< last: they use the others
 };
 
 } // namespace convcast

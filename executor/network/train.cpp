@@ -1,6 +1,7 @@
 #include "executor/network/run_network.hpp"
 
 #include "executor/network/bound_rung.hpp"
+#include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
 #include "executor/network/rank.hpp"
 #include "gpu/check.hpp"
@@ -113,10 +114,10 @@ class Epochs {
 
 /// Steps of training over all images, epoch by epoch; the time of it. `rank`: of several, each with its share
 /// of every batch, or null. Throws TrainingCut where another rank has left.
-Parameters descend(const Module &module, const Network &network, const Rung &rung,
-                   const LabelledImages &images, const TrainingOptions &options, int sms, NetworkCase &item,
-                   Rank *rank) {
-    const std::int64_t count = std::ssize(images.labels), pixels = elements(network.input);
+Parameters descend(LadderKernels &kernels, const Rung &rung, const LabelledImages &images,
+                   const TrainingOptions &options, NetworkCase &item, Rank *rank) {
+    const Network &network = kernels.network();
+    const std::int64_t count = std::ssize(images.labels);
     const DeviceBuffer<float> all_images{std::span<const float>(images.pixels)};
     const DeviceBuffer<std::uint8_t> all_labels{std::span<const std::uint8_t>(images.labels)};
     const std::int64_t batch = std::min(options.descent.batch, count);
@@ -125,8 +126,7 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
     };
     const std::int64_t most = std::max<std::int64_t>(1, share_of(batch).count);
     NetworkMemory memory(network, rung, most);
-    memory.load({images.pixels.data(), static_cast<std::size_t>(most * pixels)},
-                {images.labels.data(), static_cast<std::size_t>(most)},
+    memory.load(images_of(images, {0, most}),
                 options.start ? *options.start : seeded_parameters(network, options.seed));
     Epochs epochs(options, count, memory, rank);
     std::deque<BoundRung> steps;
@@ -134,7 +134,7 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
         const std::int64_t total = std::min(batch, count - at);
         const ImageShare share = share_of(total);
         memory.read_from(all_images.data(), all_labels.data(), epochs.order() + at + share.first);
-        steps.emplace_back(module, rung, memory, share.count, sms,
+        steps.emplace_back(kernels, rung, memory, share.count,
                            rank != nullptr ? std::optional(SharedBatch{total, rank->sum()}) : std::nullopt);
     }
     const Stream stream(Stream::Kind::ordered);
@@ -182,33 +182,32 @@ std::size_t output_operator(const Network &network) {
 }
 
 /// The class of each image by a rung: by as many images a call as it takes.
-std::vector<std::uint8_t> classes_by(Compiler &compiler, const Device &device, const Ladder &ladder,
-                                     const Rung &rung, const Network &network, const LabelledImages &images,
+std::vector<std::uint8_t> classes_by(LadderKernels &kernels, const Rung &rung, const LabelledImages &images,
                                      const Parameters &parameters) {
-    const std::int64_t count = std::ssize(images.labels), pixels = elements(network.input),
+    const Network &network = kernels.network();
+    const std::int64_t count = std::ssize(images.labels),
                        classes = elements(network.operators[output_operator(network)].output);
     const std::int64_t at_once =
         rung.any_batch.value_or(false)
             ? std::min({count, most_classified_at_once, rung.most_images.value_or(count)})
             : 1;
-    const Module module = network_module(compiler, ladder, rung.source, device.facts().compute_capability());
-    const auto part_of = [](const auto &all, std::int64_t from, std::int64_t size) {
-        return std::span(all).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(size));
-    };
-    NetworkMemory memory(network, rung, at_once);
-    memory.load(part_of(images.pixels, 0, at_once * pixels), part_of(images.labels, 0, at_once), parameters);
-    const BoundRung bound(module, rung, memory, at_once, device.facts().sm_count);
+    LoadedRung its(kernels, rung, at_once);
     const Stream stream(Stream::Kind::ordered);
-    bound.prepare(stream.handle());
     std::vector<std::uint8_t> labels;
     for (std::int64_t at = 0; at < count; at += at_once) {
         const std::int64_t some = std::min(at_once, count - at); // of the last call others are left over
-        memory.load(part_of(images.pixels, at * pixels, some * pixels), part_of(images.labels, at, some));
-        bound.call(stream.handle());
+        const LabelledImages now = images_of(images, {at, some});
+        if (at == 0) {
+            its.memory.load(now, parameters);
+            its.bound.prepare(stream.handle());
+        } else {
+            its.memory.load(now);
+        }
+        its.bound.call(stream.handle());
         stream.wait();
-        const std::vector<float> outputs = memory.output(output_of(rung));
-        const std::vector<std::uint8_t> its = classified({outputs.begin(), outputs.end()}, classes);
-        labels.insert(labels.end(), its.begin(), its.begin() + some);
+        const std::vector<float> outputs = its.memory.output();
+        const std::vector<std::uint8_t> found = classified({outputs.begin(), outputs.end()}, classes);
+        labels.insert(labels.end(), found.begin(), found.begin() + some);
     }
     return labels;
 }
@@ -248,14 +247,14 @@ const Rung &rung_that_classifies(const Ladder &ladder) {
 }
 
 /// Accuracy on the test images, of the first ones by the CPU too; where nothing was trained, by every rung.
-void classify(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-              const LabelledImages &tests, const Parameters &parameters, NetworkRun &run) {
+void classify(LadderKernels &kernels, const LabelledImages &tests, const Parameters &parameters,
+              NetworkRun &run) {
+    const Ladder &ladder = kernels.ladder();
+    const Network &network = kernels.network();
     NetworkCase &trained = run.first();
     Training &its = *trained.training;
     const Rung &best = rung_that_classifies(ladder);
-    const auto by = [&](const Rung &rung) {
-        return classes_by(compiler, device, ladder, rung, network, tests, parameters);
-    };
+    const auto by = [&](const Rung &rung) { return classes_by(kernels, rung, tests, parameters); };
     const std::vector<std::uint8_t> classes = by(best);
     its.test_images = std::ssize(tests.labels);
     trained.accuracy = share_right(classes, tests.labels);
@@ -272,7 +271,7 @@ void classify(Compiler &compiler, const Device &device, const Ladder &ladder, co
         return;
     for (const Rung &rung : ladder.rungs) {
         if (rung.launches.empty() || rung.trains.value_or(false) ||
-            refusal(rung, network, 1, device.facts().compute_capability()))
+            refusal(rung, network, 1, kernels.gpu().compute_capability()))
             continue;
         const std::vector<std::uint8_t> labels = by(rung);
         NetworkCase &item = run.cases.emplace_back(); // `trained` is of no use any more
@@ -291,13 +290,12 @@ TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &lad
     require_shape(network, images);
     require_shape(network, tests);
     const Rung &step = rank != nullptr ? rung_of_ranks(ladder) : rung_that_trains(ladder);
-    const int capability = device.facts().compute_capability();
+    LadderKernels kernels(compiler, device.facts(), ladder, network);
     const std::int64_t own_images =
         rank != nullptr ? rank->share(options.descent.batch).count : options.descent.batch;
-    if (const auto why = refusal(step, network, own_images, capability))
+    if (const auto why = refusal(step, network, own_images, kernels.gpu().compute_capability()))
         throw UsageError("a step of training in batches of " + std::to_string(options.descent.batch) +
                          " is refused: the implementation " + step.id + " " + *why);
-    const Module module = network_module(compiler, ladder, step.source, capability);
     TrainedNetwork out;
     NetworkRun &run = out.run;
     run.network = network.id;
@@ -312,8 +310,7 @@ TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &lad
     its.epochs = options.epochs;
     its.descent = options.descent;
     its.tested_on = options.tested_on;
-    const Parameters trained =
-        rounded(descend(module, network, step, images, options, device.facts().sm_count, item, rank));
+    const Parameters trained = rounded(descend(kernels, step, images, options, item, rank));
     require_finite(trained, network, options.descent);
     if (rank != nullptr) {
         run.conditions["ranks"] = std::to_string(rank->count());
@@ -321,7 +318,7 @@ TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &lad
         if (rank->index() > 0) // the first one classifies
             return out;
     }
-    classify(compiler, device, ladder, network, tests, trained, run);
+    classify(kernels, tests, trained, run);
     out.weights = weights_of(
         trained, network,
         fmt::format("convcast, gradient descent from rate {} along half a cosine, momentum {}, decay {}, in "
