@@ -4,7 +4,6 @@
 #include "cli/measure.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/resumed.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"

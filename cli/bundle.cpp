@@ -7,6 +7,7 @@
 #include "model/base/readable.hpp"
 #include "model/base/text.hpp"
 
+#include <boost/describe.hpp>
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -26,6 +28,12 @@ namespace convcast::cli {
 namespace {
 
 constexpr std::size_t tar_block = 512; ///< of a tar archive
+
+struct Versions {
+    Producer report_by, run_by;
+    std::map<std::string, std::string> conditions; ///< of the run
+    BOOST_DESCRIBE_CLASS(Versions, (), (report_by, run_by, conditions), (), ())
+};
 
 /// Seconds since 1970.
 std::int64_t time_of_files() {
@@ -76,20 +84,6 @@ std::string stem_of(const std::string &file) {
     return name;
 }
 
-std::string versions_text(const Run &run) {
-    JsonWriter out;
-    const auto member = [&](std::string_view name, const described::Written &its) {
-        out({.kind = JsonEvent::Kind::key, .text = name});
-        described::tell(its.type, its.object, std::ref(out));
-    };
-    out({JsonEvent::Kind::object});
-    member("report_by", described::write(producer()));
-    member("run_by", described::write(run.producer));
-    member("conditions", described::write(run.conditions));
-    out({JsonEvent::Kind::object_end});
-    return out.take() + "\n";
-}
-
 void add_file(OutputFile &archive, const std::filesystem::path &path) {
     std::ifstream file(path, std::ios::binary);
     std::string block(1 << 20, '\0');
@@ -118,7 +112,7 @@ BundleFiles documents_of(const Run &run, const std::optional<std::filesystem::pa
         files["run.jsonl"] = *lines;
     else
         files["run.json"] = write_run(run);
-    files["versions.json"] = versions_text(run);
+    files["versions.json"] = to_text(described::write(Versions{producer(), run.producer, run.conditions}));
     std::string given = "convcast report",
                 again = lines ? "convcast predict run.jsonl" : "convcast predict run.json",
                 forecast = lines ? "again.jsonl" : "again.json";

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast::cli {
@@ -116,11 +115,7 @@ int compile(const Arguments &arguments) {
             plans.push_back(*item.prediction->plan);
     if (plans.empty() && own.empty())
         note("no strategy that was asked has a plan for these shapes; only what verifies is compiled");
-    CompileReport report = compile_kernels(plans, profile, capability);
-    if (plans.empty() && !own.empty())
-        report.kernels.clear(); // what verifies
-    for (CheckedKernel &kernel : compile_own_kernels(own_tasks(own, shapes), profile, capability))
-        report.kernels.push_back(std::move(kernel));
+    const CompileReport report = compile_kernels(plans, own_tasks(own, shapes), profile, capability);
     const auto problems = static_cast<std::size_t>(std::ranges::count_if(
         report.kernels, [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));
     const bool json = arguments.has("json") || arguments.has("output");

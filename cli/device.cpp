@@ -485,31 +485,27 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     }
 }
 
-std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks, const Gpu &gpu,
-                                               int compute_capability) {
-    Compiler compiler;
-    Progress progress("kernels", Progress::Where::terminal_after_a_while);
-    std::vector<CheckedKernel> list;
-    for (const OwnTask &task : tasks) {
-        progress.show(list.size(), tasks.size(), own_prefix + task.kernel->name);
-        const Patience patience(own_prefix + task.kernel->name + " is being compiled for " + task.shape.id());
-        list.push_back(check_own_kernel(compiler, *task.kernel, task.shape, gpu, compute_capability));
-    }
-    say_warning(compiler);
-    return list;
-}
-
-CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, int compute_capability) {
+CompileReport compile_kernels(const std::vector<Plan> &plans, const std::vector<OwnTask> &own, const Gpu &gpu,
+                              int compute_capability) {
     Compiler compiler;
     const OnInterrupt on_interrupt(remove_unfinished_kernels);
-    Progress progress("kernels");
     CompileReport report;
     report.architecture = "sm_" + std::to_string(compute_capability);
     report.nvrtc = compiler.nvrtc_version();
     report.cache = default_cache_folder().string();
-    report.kernels = check_kernels(
-        compiler, plans, gpu, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
-        [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
+    if (!plans.empty() || own.empty()) {
+        Progress progress("kernels");
+        report.kernels = check_kernels(
+            compiler, plans, gpu, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
+            [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
+    }
+    Progress progress("kernels", Progress::Where::terminal_after_a_while);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const OwnKernel &kernel = *own[i].kernel;
+        progress.show(i, own.size(), own_prefix + kernel.name);
+        const Patience patience(own_prefix + kernel.name + " is being compiled for " + own[i].shape.id());
+        report.kernels.push_back(check_own_kernel(compiler, kernel, own[i].shape, gpu, compute_capability));
+    }
     if (say_warning(compiler))
         report.cache.clear();
     return report;

@@ -112,18 +112,17 @@ struct CompileReport {
     BOOST_DESCRIBE_CLASS(CompileReport, (), (schema, architecture, nvrtc, cache, kernels), (), ())
 };
 
-/// Compiles for `compute_capability` (90 for 9.0). Needs no GPU; throws GpuError where there is no NVRTC.
-CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, int compute_capability);
-
 /// A kernel of the user's own and a shape that it is asked of.
 struct OwnTask {
     const OwnKernel *kernel = nullptr;
     ConvShape shape;
 };
 
-/// What the compiler makes of them, in order. Needs no GPU; throws GpuError where there is no NVRTC.
-std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks, const Gpu &gpu,
-                                               int compute_capability);
+/// Compiles for `compute_capability` (90 for 9.0) the kernels of plans with those that verify them, which are
+/// left out where only own ones are asked, and behind them the user's own, one for each task. Needs no GPU;
+/// throws GpuError where there is no NVRTC.
+CompileReport compile_kernels(const std::vector<Plan> &plans, const std::vector<OwnTask> &own, const Gpu &gpu,
+                              int compute_capability);
 
 /// Calls each open case of the user's own kernels once, and says on standard output what came of it: what
 /// run_on_device has a process of its own do first.

@@ -49,6 +49,16 @@ inline int code_of(const Run &document) {
     return document.unread.empty() ? 0 : 1;
 }
 
+/// Whether a case was measured here, not elsewhere.
+bool measured(const Run &run);
+
+/// One document holds the numbers of one version of the code, one profile. Throws InputError.
+void require_same_origin(const Run &earlier, const Run &now, const std::string &file);
+
+/// Takes over what an earlier run measured, and what it was refused: into the cases asked for, and the others
+/// behind them, so that nothing recorded is lost.
+void resume(Run &run, const std::string &file);
+
 /// How many cases failed or gave a wrong result.
 std::ptrdiff_t wrong_cases(const std::vector<Case> &cases);
 

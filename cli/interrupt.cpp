@@ -8,9 +8,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -22,44 +22,33 @@ namespace {
 
 std::atomic<bool> interrupted = false;
 
-/// Never destroyed: the threads that use it live as long as the program.
-struct Interrupts {
-    std::mutex counting;
-    std::condition_variable came;
-    int count = 0;
-    std::mutex speaking; ///< guards the last words
-    std::function<void()> last_words;
-    std::chrono::milliseconds grace{0};
+/// Never destroyed: the thread that uses it lives as long as the program.
+struct LastWords {
+    std::mutex speaking; ///< guards what to say
+    std::function<void()> say;
+    std::atomic<std::chrono::milliseconds> grace{}; ///< whoever speaks may hold the mutex for good
 };
-Interrupts &interrupts() {
-    static Interrupts *const all = new Interrupts;
+LastWords &last_words() {
+    static LastWords *const all = new LastWords;
     return *all;
 }
 
 /// Takes the signals, which every thread has blocked, one after another.
-void count_interrupts(sigset_t signals) {
-    for (int signal = 0;;) {
-        if (::sigwait(&signals, &signal) != 0)
-            continue;
-        interrupted = true;
-        const std::scoped_lock lock(interrupts().counting);
-        if (++interrupts().count >= 3)
-            ::_exit(interrupted_code);
-        interrupts().came.notify_all();
-    }
-}
-
-void wait_for_interrupts() {
-    std::unique_lock lock(interrupts().counting);
-    interrupts().came.wait(lock, [] { return interrupts().count > 0; });
-    std::chrono::milliseconds grace{0};
-    {
-        const std::scoped_lock words(interrupts().speaking);
-        grace = interrupts().grace;
-    }
-    interrupts().came.wait_for(lock, grace, [] { return interrupts().count > 1; });
-    lock.unlock();
-    OnInterrupt::finish();
+void watch(sigset_t signals) {
+    const auto wait_for_one = [&] {
+        for (int signal = 0; ::sigwait(&signals, &signal) != 0;) {
+        }
+    };
+    wait_for_one();
+    interrupted = true;
+    const std::chrono::milliseconds grace = last_words().grace;
+    const timespec most = {grace.count() / 1000, grace.count() % 1000 * 1'000'000};
+    const bool came_again = ::sigtimedwait(&signals, nullptr, &most) > 0;
+    std::thread(OnInterrupt::finish).detach();
+    if (!came_again)
+        wait_for_one();
+    wait_for_one();
+    ::_exit(interrupted_code);
 }
 
 } // namespace
@@ -75,20 +64,19 @@ void end_on_interrupts() {
     // Threads that are made later inherit the mask. No handler is set: NVRTC puts handlers of its own in the
     // place of ours while it compiles, and they crash or exit with 4. A blocked signal reaches no handler.
     ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    std::thread(count_interrupts, signals).detach();
-    std::thread(wait_for_interrupts).detach();
+    std::thread(watch, signals).detach();
 }
 
 OnInterrupt::OnInterrupt(std::function<void()> say, std::chrono::milliseconds grace) {
-    const std::scoped_lock lock(interrupts().speaking);
-    interrupts().last_words = std::move(say);
-    interrupts().grace = grace;
+    const std::scoped_lock lock(last_words().speaking);
+    last_words().say = std::move(say);
+    last_words().grace = grace;
 }
 
 OnInterrupt::~OnInterrupt() {
-    const std::scoped_lock lock(interrupts().speaking);
-    interrupts().last_words = nullptr;
-    interrupts().grace = std::chrono::milliseconds(0);
+    const std::scoped_lock lock(last_words().speaking);
+    last_words().say = nullptr;
+    last_words().grace = std::chrono::milliseconds(0);
 }
 
 const std::atomic<bool> &OnInterrupt::flag() {
@@ -96,10 +84,10 @@ const std::atomic<bool> &OnInterrupt::flag() {
 }
 
 void OnInterrupt::finish() {
-    interrupts().speaking.lock(); // for good: whoever comes second waits here for the program's end
-    if (interrupts().last_words) {
+    last_words().speaking.lock(); // for good: whoever comes second waits here for the program's end
+    if (last_words().say) {
         try {
-            interrupts().last_words();
+            last_words().say();
         } catch (const ClosedPipe &) {
         } catch (const std::exception &error) {
             std::fprintf(stderr, "convcast: %s\n", error.what());

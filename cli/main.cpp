@@ -1,7 +1,6 @@
 // convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
 #include "cli/arguments.hpp"
-#include "cli/completion.hpp"
-#include "cli/help_page.hpp"
+#include "cli/help.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "cli/shipped.hpp"

@@ -28,11 +28,7 @@ std::optional<std::string> probes_hash() {
     return std::nullopt;
 }
 
-CompileReport compile_kernels(const std::vector<Plan> &, const Gpu &, int) {
-    throw GpuError(why);
-}
-
-std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &, const Gpu &, int) {
+CompileReport compile_kernels(const std::vector<Plan> &, const std::vector<OwnTask> &, const Gpu &, int) {
     throw GpuError(why);
 }
 

@@ -25,7 +25,7 @@ struct Option {
     std::optional<std::string> otherwise; ///< the value where it is not given, if that is always the same
     int least = 0, most = 0;              ///< of integers; of words how many there may be
     std::vector<std::string> words;       ///< values of a choice, or some that a shell completes
-    std::string list;                     ///< likewise: those of a list of cli/completion.cpp
+    std::string list;                     ///< likewise: those of a list of cli/help.cpp
     std::vector<std::string> verbs;       ///< that take it, with this text
     std::string help;
     BOOST_DESCRIBE_CLASS(Option, (),

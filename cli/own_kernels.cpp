@@ -69,7 +69,7 @@ bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<As
     std::vector<std::string> said;
     try {
         const std::vector<OwnTask> tasks = own_tasks(kernels, shapes);
-        const std::vector<CheckedKernel> checked = compile_own_kernels(tasks, profile, capability);
+        const std::vector<CheckedKernel> checked = compile_kernels({}, tasks, profile, capability).kernels;
         for (std::size_t i = 0; i < tasks.size(); ++i) {
             OwnKernel &kernel = kernels[static_cast<std::size_t>(tasks[i].kernel - kernels.data())];
             if (checked[i].registers)

@@ -436,15 +436,17 @@ std::optional<AskedPart> keep_part_of(Question &question, const Arguments &argum
     if (!arguments.has("shard") && !arguments.has("only"))
         return std::nullopt;
     AskedPart asked{arguments.text("shard", ""), {}, true};
-    for (const AskedShape &shape : question.shapes)
+    std::vector<ConvShape> shapes;
+    for (const AskedShape &shape : question.shapes) {
+        shapes.push_back(shape.shape);
         asked.parts.push_back(shape.shape.id());
+    }
     if (asked.shard.empty())
         keep_only(question.shapes, arguments.texts("only"), arguments);
+    else if (const auto mine = shapes_of(parse_shard(asked.shard), shapes))
+        std::erase_if(question.shapes, [&](const auto &shape) { return !mine->contains(shape.shape.id()); });
     else
-        asked.kept = keep_shard(
-            parse_shard(asked.shard), question.shapes,
-            [](const AskedShape &shape) { return shape.shape.id(); },
-            [](const AskedShape &shape) { return seconds_to_run(shape.shape); });
+        asked.kept = false;
     return asked;
 }
 

@@ -6,7 +6,6 @@
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/resumed.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"

@@ -3,6 +3,7 @@
 // convcast so that only it needs the ONNX library, and so that a file which that library does not survive
 // ends nothing else.
 #include "model/base/described.hpp"
+#include "model/base/hash.hpp"
 #include "model/record/onnx_graph.hpp"
 
 #include <onnx/defs/schema.h>
@@ -21,7 +22,6 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -133,24 +133,11 @@ void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxGraph &o
             output.mutable_type()->mutable_tensor_type()->clear_shape();
 }
 
-/// Names of tensors as JSON can hold them, each another one.
-class Names {
-  public:
-    std::string of(const std::string &raw) {
-        if (raw.empty())
-            return raw;
-        const auto [found, fresh] = given_.try_emplace(raw, plain(raw));
-        if (fresh)
-            for (const std::string name = found->second; !taken_.insert(found->second).second;)
-                found->second = name + "_" + std::to_string(++numbered_[name]);
-        return found->second;
-    }
-
-  private:
-    std::map<std::string, std::string> given_;
-    std::map<std::string, int> numbered_; ///< how often a name was taken already
-    std::set<std::string> taken_;
-};
+/// The name of a tensor as JSON can hold it, each name another one.
+std::string tensor_name(const std::string &raw) {
+    const std::string name = plain(raw);
+    return name == raw ? name : name + "_" + content_hash({raw});
+}
 
 double bounded(double value) {
     constexpr double most = 1e308;
@@ -198,26 +185,30 @@ std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) 
     if (count > few || tensor.data_location() == onnx::TensorProto::EXTERNAL)
         return std::nullopt;
     const std::string &raw = tensor.raw_data();
+    const auto numbers_as = [&]<class T>(T, const auto &typed) {
+        return raw.empty() ? doubles(typed) : raw_numbers<T>(raw);
+    };
     std::vector<double> numbers;
     switch (tensor.data_type()) {
     case onnx::TensorProto::FLOAT:
-        numbers = raw.empty() ? doubles(tensor.float_data()) : raw_numbers<float>(raw);
+        numbers = numbers_as(float{}, tensor.float_data());
         break;
     case onnx::TensorProto::DOUBLE:
-        numbers = raw.empty() ? doubles(tensor.double_data()) : raw_numbers<double>(raw);
+        numbers = numbers_as(double{}, tensor.double_data());
         break;
     case onnx::TensorProto::INT64:
-        numbers = raw.empty() ? doubles(tensor.int64_data()) : raw_numbers<std::int64_t>(raw);
+        numbers = numbers_as(std::int64_t{}, tensor.int64_data());
         break;
     case onnx::TensorProto::INT32:
-        numbers = raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::int32_t>(raw);
+        numbers = numbers_as(std::int32_t{}, tensor.int32_data());
         break;
     case onnx::TensorProto::FLOAT16:
-        for (const double bits : raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::uint16_t>(raw))
-            numbers.push_back(of_half(static_cast<std::uint16_t>(bits)));
+        numbers = numbers_as(std::uint16_t{}, tensor.int32_data());
+        for (double &number : numbers)
+            number = of_half(static_cast<std::uint16_t>(number));
         break;
     case onnx::TensorProto::BOOL:
-        numbers = raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::int8_t>(raw);
+        numbers = numbers_as(std::int8_t{}, tensor.int32_data());
         break;
     default:
         return std::nullopt;
@@ -266,14 +257,13 @@ OnnxAttribute attribute_of(const onnx::AttributeProto &from) {
 
 /// Adds all of the graph but the numbers of its weights.
 void add_graph(const onnx::GraphProto &graph, OnnxGraph &out) {
-    Names names;
     std::set<std::string> constants;
     for (const onnx::TensorProto &tensor : graph.initializer()) {
-        out.tensors.push_back(constant_of(tensor, names.of(tensor.name())));
+        out.tensors.push_back(constant_of(tensor, tensor_name(tensor.name())));
         constants.insert(tensor.name());
     }
     for (const onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
-        out.tensors.push_back(constant_of(sparse.values(), names.of(sparse.values().name())));
+        out.tensors.push_back(constant_of(sparse.values(), tensor_name(sparse.values().name())));
         out.tensors.back().sizes = bounded_list(sparse.dims());
         out.tensors.back().numbers.reset();
         constants.insert(sparse.values().name());
@@ -281,21 +271,21 @@ void add_graph(const onnx::GraphProto &graph, OnnxGraph &out) {
     for (const auto *values : {&graph.input(), &graph.output(), &graph.value_info()})
         for (const onnx::ValueInfoProto &value : *values)
             if (constants.count(value.name()) == 0)
-                out.tensors.push_back(tensor_of(value.type(), names.of(value.name())));
+                out.tensors.push_back(tensor_of(value.type(), tensor_name(value.name())));
     for (const onnx::ValueInfoProto &input : graph.input())
         if (constants.count(input.name()) == 0)
-            out.inputs.push_back(names.of(input.name()));
+            out.inputs.push_back(tensor_name(input.name()));
     for (const onnx::ValueInfoProto &output : graph.output())
-        out.outputs.push_back(names.of(output.name()));
+        out.outputs.push_back(tensor_name(output.name()));
     for (const onnx::NodeProto &node : graph.node()) {
         OnnxNode &to = out.nodes.emplace_back();
         const bool own = node.domain().empty() || node.domain() == "ai.onnx";
         to.name = name_of(node);
         to.type = plain((own ? "" : node.domain() + ".") + node.op_type());
         for (const std::string &input : node.input())
-            to.inputs.push_back(names.of(input));
+            to.inputs.push_back(tensor_name(input));
         for (const std::string &output : node.output())
-            to.outputs.push_back(names.of(output));
+            to.outputs.push_back(tensor_name(output));
         for (const onnx::AttributeProto &each : node.attribute()) {
             to.attributes.push_back(attribute_of(each));
             if (own && node.op_type() == "Constant" && each.has_t() && node.output_size() > 0)

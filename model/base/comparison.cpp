@@ -5,11 +5,13 @@
 #include <boost/mp11.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -165,6 +167,26 @@ ComparedValue median_value(double median, std::vector<double> samples) {
         out.high = std::max(samples[samples.size() - outside], median);
     }
     return out;
+}
+
+ComparedValue sure_value(double value) {
+    ComparedValue out;
+    out.value = out.low = out.high = value;
+    return out;
+}
+
+ComparedRow time_row(std::string name, std::array<std::optional<ComparedValue>, 2> values, double tolerance) {
+    ComparedRow row;
+    row.name = std::move(name);
+    row.unit = "s";
+    row.tolerance = tolerance;
+    for (std::size_t file = 0; file < values.size(); ++file) {
+        if (!values[file])
+            row.only = static_cast<std::int64_t>(1 - file);
+        row.values.push_back(std::move(values[file]).value_or(ComparedValue{}));
+    }
+    judge_row(row, true);
+    return row;
 }
 
 template const described::Type &described::type_of<ComparedFiles>();

@@ -6,6 +6,7 @@
 
 #include <boost/describe.hpp>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -153,6 +154,12 @@ void conclude(ComparedFiles &comparison);
 
 /// A median and its 95 % interval by order statistics of its samples; of fewer than six there is none.
 ComparedValue median_value(double median, std::vector<double> samples);
+/// What is one number, as a forecast is: its interval is itself.
+ComparedValue sure_value(double value);
+
+/// A time in seconds of the first and of the second file, judged; that of a file without such a row is
+/// absent.
+ComparedRow time_row(std::string name, std::array<std::optional<ComparedValue>, 2> values, double tolerance);
 
 extern template const described::Type &described::type_of<ComparedFiles>();
 

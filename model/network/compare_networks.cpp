@@ -30,6 +30,10 @@ std::string name_of(LaunchKind kind) {
     return boost::describe::enum_to_string(kind, "?");
 }
 
+bool is_measured(const NetworkLaunch &launch) {
+    return launch.measured.has_value();
+}
+
 bool turns(const NetworkLaunch &launch) {
     return launch.kind == LaunchKind::to_columns || launch.kind == LaunchKind::to_rows;
 }
@@ -50,15 +54,9 @@ std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cas
         for (std::size_t i = 0; i < cases[side]->launches.size(); ++i)
             for (const std::string &op : cases[side]->launches[i].operators)
                 launch_of[side].emplace(op, i);
-    // Launches of both side by side, each with one of its group; the last of a chain names the group.
     const std::size_t first = cases[0]->launches.size(), all = first + cases[1]->launches.size();
-    std::vector<std::size_t> next(all);
-    std::iota(next.begin(), next.end(), std::size_t{0});
-    const auto group_of = [&](std::size_t launch) {
-        while (next[launch] != launch)
-            launch = next[launch];
-        return launch;
-    };
+    std::vector<std::size_t> group(all); // of the launches of both, one network behind the other
+    std::iota(group.begin(), group.end(), std::size_t{0});
     for (std::size_t i = 0; i < all; ++i) {
         const std::size_t side = i < first ? 0 : 1;
         const NetworkLaunch &launch = cases[side]->launches[side == 0 ? i : i - first];
@@ -66,13 +64,14 @@ std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cas
         // A launch that only turns a tensor is named by what it turns.
         if (found != launch_of[1 - side].end() &&
             turns(launch) == turns(cases[1 - side]->launches[found->second]))
-            next[group_of(i)] = group_of(side == 0 ? first + found->second : found->second);
+            std::replace(group.begin(), group.end(), std::size_t{group[i]},
+                         std::size_t{group[side == 0 ? first + found->second : found->second]});
     }
     std::map<std::size_t, Match> groups;
     for (std::size_t i = 0; i < all; ++i)
-        groups[group_of(i)].launches[i < first ? 0 : 1].push_back(i < first ? i : i - first);
+        groups[group[i]].launches[i < first ? 0 : 1].push_back(i < first ? i : i - first);
     std::vector<Match> matches;
-    for (auto &[group, match] : groups)
+    for (auto &[id, match] : groups)
         if (!match.launches[0].empty() && !match.launches[1].empty())
             matches.push_back(std::move(match));
     return matches;
@@ -148,27 +147,22 @@ ComparedValue compared_time(const TimeSpread &time) {
     return value;
 }
 
-ComparedValue compared_time(Seconds forecast) {
-    ComparedValue value;
-    value.value = value.low = value.high = forecast.value;
-    return value;
-}
-
-ComparedValue compared_time(const NetworkCase &run, const std::vector<std::size_t> &launches, bool measured) {
-    ComparedValue all;
+/// Of the launches that compute a row's operators; absent where there is none.
+std::optional<ComparedValue> compared_time(const NetworkCase &run, const std::vector<std::size_t> &launches,
+                                           bool measured) {
+    std::optional<ComparedValue> all;
     for (const std::size_t i : launches) {
         const NetworkLaunch &launch = run.launches[i];
-        const ComparedValue one =
-            measured ? compared_time(launch.measured->time_s) : compared_time(launch.time_s);
-        if (!all.value) {
-            all = one;
-        } else {
-            *all.value += *one.value;
-            *all.low += *one.low;
-            *all.high += *one.high;
+        ComparedValue one =
+            measured ? compared_time(launch.measured->time_s) : sure_value(launch.time_s.value);
+        one.by = launch.strategy().empty() ? name_of(launch.kind) : launch.strategy();
+        if (!all) {
+            all = std::move(one);
+            continue;
         }
-        const std::string by = launch.strategy().empty() ? name_of(launch.kind) : launch.strategy();
-        all.by = all.by ? *all.by + ", " + by : by;
+        for (const auto sum : {&ComparedValue::value, &ComparedValue::low, &ComparedValue::high})
+            *((*all).*sum) += *(one.*sum);
+        *all->by += ", " + *one.by;
     }
     return all;
 }
@@ -177,51 +171,38 @@ std::string both(const std::string &before, const std::string &after) {
     return before.empty() || before == after ? after : after.empty() ? before : before + " -> " + after;
 }
 
-/// What was measured of a case, or what was forecast; empty where there is no time.
-ComparedValue compared_time(const NetworkCase &run, bool measured) {
+/// What was measured of a case, or what was forecast; empty where there is no time, absent without a case.
+std::optional<ComparedValue> compared_time(const NetworkCase *its, bool measured) {
+    if (its == nullptr)
+        return std::nullopt;
     if (!measured)
-        return run.forecast_s() ? compared_time(*run.forecast_s()) : ComparedValue{};
-    if (!run.measured || !run.measured->time_s)
-        return run.traced ? compared_time(run.traced->graph_s) : ComparedValue{};
-    const NetworkTimes &its = *run.measured;
-    if (its.low_s && its.high_s && its.samples)
-        return compared_time(TimeSpread{*its.time_s, *its.low_s, *its.high_s, *its.samples});
+        return its->forecast_s() ? sure_value(its->forecast_s()->value) : ComparedValue{};
+    if (!its->measured || !its->measured->time_s)
+        return its->traced ? compared_time(its->traced->graph_s) : ComparedValue{};
+    const NetworkTimes &times = *its->measured;
+    if (times.low_s && times.high_s && times.samples)
+        return compared_time(TimeSpread{*times.time_s, *times.low_s, *times.high_s, *times.samples});
     ComparedValue value; // without samples nothing says how sure it is
-    value.value = its.time_s->value;
+    value.value = times.time_s->value;
     return value;
-}
-
-/// Of what only one side has the other's value is empty.
-ComparedRow row_of(const std::string &name, const std::array<ComparedValue, 2> &values,
-                   const std::array<bool, 2> &there, double tolerance) {
-    ComparedRow row;
-    row.name = name;
-    row.values.assign(values.begin(), values.end());
-    for (std::size_t side = 0; side < 2; ++side)
-        if (!there[side])
-            row.only = static_cast<std::int64_t>(1 - side);
-    row.unit = "s";
-    row.tolerance = tolerance;
-    judge_row(row, true);
-    return row;
 }
 
 ComparedRow row_of(const std::array<const NetworkCase *, 2> &cases, const Match &match, bool measured,
                    double tolerance) {
     std::array<std::string, 2> names, shapes;
-    for (std::size_t side = 0; side < 2; ++side)
+    std::array<std::optional<ComparedValue>, 2> times;
+    for (std::size_t side = 0; side < 2; ++side) {
+        times[side] = compared_time(*cases[side], match.launches[side], measured);
         for (const std::size_t i : match.launches[side]) {
             const NetworkLaunch &launch = cases[side]->launches[i];
             names[side] += (names[side].empty() ? "" : ", ") + launch.label();
             if (launch.shape && shapes[side].empty())
                 shapes[side] = *launch.shape;
         }
+    }
     const std::size_t first = match.launches[0].size(), second = match.launches[1].size();
-    ComparedRow row =
-        row_of(first > 1 || second > 1 ? names[first > second ? 1 : 0] : both(names[0], names[1]),
-               {compared_time(*cases[0], match.launches[0], measured),
-                compared_time(*cases[1], match.launches[1], measured)},
-               {first > 0, second > 0}, tolerance);
+    ComparedRow row = time_row(
+        first > 1 || second > 1 ? names[first > second ? 1 : 0] : both(names[0], names[1]), times, tolerance);
     if (const std::string shape = both(shapes[0], shapes[1]); !shape.empty())
         row.shape = shape;
     return row;
@@ -230,11 +211,7 @@ ComparedRow row_of(const std::array<const NetworkCase *, 2> &cases, const Match 
 /// One case of each document, which is null where the document has none.
 ComparedRow row_of(const std::string &name, const std::array<const NetworkCase *, 2> &cases, bool measured,
                    double tolerance) {
-    const auto value = [&](const NetworkCase *its) {
-        return its != nullptr ? compared_time(*its, measured) : ComparedValue{};
-    };
-    return row_of(name, {value(cases[0]), value(cases[1])}, {cases[0] != nullptr, cases[1] != nullptr},
-                  tolerance);
+    return time_row(name, {compared_time(cases[0], measured), compared_time(cases[1], measured)}, tolerance);
 }
 
 /// A row for each name of a case, in the order of the first document.
@@ -255,18 +232,6 @@ std::vector<ComparedRow> rows_of_cases(const std::array<const NetworkRun *, 2> &
     return rows;
 }
 
-/// Whether each of its launches was measured.
-bool has_measured_launches(const NetworkCase &item) {
-    return item.measured_s() &&
-           std::all_of(item.launches.begin(), item.launches.end(),
-                       [](const NetworkLaunch &launch) { return launch.measured.has_value(); });
-}
-
-bool has_measured_cases(const NetworkRun &run) {
-    return std::any_of(run.cases.begin(), run.cases.end(),
-                       [](const NetworkCase &item) { return item.measured_s().has_value(); });
-}
-
 std::string gpu_of(const NetworkRun &run) {
     const std::string gpu = condition_of(run.conditions, "gpu");
     return gpu.empty() ? run.profile_id : gpu;
@@ -279,8 +244,12 @@ ComparedFiles compare_networks(const NetworkRun &before, const std::string &befo
     const std::array<const NetworkRun *, 2> runs = {&before, &after};
     const std::array<const NetworkCase *, 2> first = {&before.first(), &after.first()};
     const bool by_node = first[0]->is_whole() && first[1]->is_whole();
-    const bool measured = by_node ? has_measured_launches(*first[0]) && has_measured_launches(*first[1])
-                                  : has_measured_cases(before) && has_measured_cases(after);
+    const bool measured = std::ranges::all_of(runs, [&](const NetworkRun *run) {
+        if (by_node)
+            return run->first().measured_s() && std::ranges::all_of(run->first().launches, is_measured);
+        return std::ranges::any_of(run->cases,
+                                   [](const auto &item) { return item.measured_s().has_value(); });
+    });
     ComparedFiles out;
     out.of = Compared::networks;
     out.values = measured ? "measured" : "forecast";

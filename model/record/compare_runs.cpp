@@ -38,7 +38,6 @@ bool is_measured(const Run &run, L2State l2) {
                        [&](const Case &item) { return item.measured(l2) != nullptr; });
 }
 
-/// A forecast is one number: its interval is itself.
 ComparedValue value_in(const Case &item, bool measured, L2State l2) {
     ComparedValue value;
     if (item.status == Status::ok && measured) {
@@ -49,7 +48,7 @@ ComparedValue value_in(const Case &item, bool measured, L2State l2) {
             value = median_value(found->time_s.value, std::move(samples));
         }
     } else if (item.status == Status::ok && item.forecast_s()) {
-        value.value = value.low = value.high = item.forecast_s()->value;
+        value = sure_value(item.forecast_s()->value);
     }
     value.by = item.called();
     return value;
@@ -93,22 +92,17 @@ KeyedCases keyed(const Run &run, bool measured, const CompareRunsOptions &option
     return out;
 }
 
-ComparedRow row_of(const Case &item, const CompareRunsOptions &options) {
-    ComparedRow row;
-    row.name = item.name.value_or(item.shape);
+/// A row of a case of each document, or of one that the other lacks; null is the one that is not there.
+ComparedRow row_of(const KeyedCases::Keyed *before, const KeyedCases::Keyed *after,
+                   const CompareRunsOptions &options) {
+    const auto value = [](const KeyedCases::Keyed *of) {
+        return of ? std::optional(of->value) : std::nullopt;
+    };
+    const Case &item = *(after ? after : before)->item;
+    const std::string named = before ? before->item->name.value_or(item.shape) : item.shape;
+    ComparedRow row = time_row(item.name.value_or(named), {value(before), value(after)}, options.tolerance);
     row.study = item.study;
     row.shape = item.shape;
-    row.unit = "s";
-    row.tolerance = options.tolerance;
-    return row;
-}
-
-/// Of a case that one document lacks.
-ComparedRow only_in(std::size_t file, const KeyedCases::Keyed &it, const CompareRunsOptions &options) {
-    ComparedRow row = row_of(*it.item, options);
-    row.values.resize(2);
-    row.values[file] = it.value;
-    row.only = static_cast<std::int64_t>(file);
     return row;
 }
 
@@ -131,22 +125,18 @@ std::optional<ComparedVerdict> verdict_of_status(const Case &before, const Case 
 
 ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keyed &after, bool measured,
                          const CompareRunsOptions &options) {
-    ComparedRow row = row_of(*after.item, options);
-    row.name = after.item->name.value_or(before.item->name.value_or(after.item->shape));
-    row.values = {before.value, after.value};
+    ComparedRow row = row_of(&before, &after, options);
     std::string reason;
     if (const auto verdict = verdict_of_status(*before.item, *after.item, reason)) {
         row.verdict = *verdict;
     } else if (!row.values[0].value || !row.values[1].value) {
         reason = row.values[0].value ? "no time after" : "no time before";
-    } else {
-        judge_row(row, true);
-        if (measured && row.verdict != ComparedVerdict::same)
-            for (const KeyedCases::Keyed *of : {&before, &after})
-                if (const auto inside = of->item->measured(options.l2)->host_time_samples) {
-                    row.verdict = ComparedVerdict::unsure;
-                    reason = std::to_string(*inside) + " of the samples may have time of the host inside";
-                }
+    } else if (measured && row.verdict != ComparedVerdict::same) {
+        for (const KeyedCases::Keyed *of : {&before, &after})
+            if (const auto inside = of->item->measured(options.l2)->host_time_samples) {
+                row.verdict = ComparedVerdict::unsure;
+                reason = std::to_string(*inside) + " of the samples may have time of the host inside";
+            }
     }
     if (!reason.empty())
         row.reason = reason;
@@ -248,13 +238,13 @@ ComparedFiles compare_runs(const Run &before, const std::string &before_file, co
     for (const std::string &key : later.order) {
         const auto found = earlier.by_key.find(key);
         if (found == earlier.by_key.end())
-            only.push_back(only_in(1, later.by_key.at(key), options));
+            only.push_back(row_of(nullptr, &later.by_key.at(key), options));
         else
             out.rows.push_back(compare_case(found->second, later.by_key.at(key), measured, options));
     }
     for (const std::string &key : earlier.order)
         if (!later.by_key.contains(key))
-            only.push_back(only_in(0, earlier.by_key.at(key), options));
+            only.push_back(row_of(&earlier.by_key.at(key), nullptr, options));
     std::stable_sort(out.rows.begin(), out.rows.end(), [](const ComparedRow &a, const ComparedRow &b) {
         return a.verdict != b.verdict ? a.verdict < b.verdict : a.ratio.value_or(0.0) > b.ratio.value_or(0.0);
     });

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -47,47 +48,42 @@ std::string canonical(const std::string &name) {
 
 } // namespace
 
-KnownTimes::KnownTimes(const GpuProfile &profile) : sms_(std::to_string(profile.limits.sm_count)) {
-    for (const EmbeddedFile &file : shipped_measured_files)
-        if (!is_supposed(profile) && remark(file.bytes, "gpu") == profile.name &&
-            remark(file.bytes, "compute_capability") == profile.compute_capability)
-            shipped_ = file.bytes;
-}
-
-void KnownTimes::read_table() const {
-    const std::string of_this_many = sms_ + "\t"; // of other numbers of SMs no row is taken apart
-    for (const std::string_view line : lines_of(shipped_))
-        if (line.starts_with(of_this_many))
-            if (const std::vector<std::string> row = split(line, '\t'); row.size() == columns)
-                rows_[row[1]].push_back(line);
+KnownTimes::KnownTimes(const GpuProfile &profile) {
+    const std::string of_this_many = std::to_string(profile.limits.sm_count) + "\t";
+    for (const EmbeddedFile &file : shipped_measured_files) {
+        if (is_supposed(profile) || remark(file.bytes, "gpu") != profile.name ||
+            remark(file.bytes, "compute_capability") != profile.compute_capability)
+            continue;
+        for (const std::string_view line : lines_of(file.bytes)) {
+            if (!line.starts_with(of_this_many)) // of other numbers of SMs no row is taken apart
+                continue;
+            const std::vector<std::string> row = split(line, '\t');
+            if (const auto us = row.size() == columns ? number_of<double>(row[3]) : std::nullopt)
+                times_[row[1]].times.push_back({row[2], Seconds(*us * 1e-6), row[4]});
+        }
+    }
 }
 
 void KnownTimes::add(const Run &run, const std::string &recording) {
     for (const Case &item : run.cases)
         if (const Measurement *cold = item.measured(L2State::cold);
             cold && item.status == Status::ok && !is_elsewhere(item)) {
-            read_.erase(item.shape);
-            added_[item.shape].push_back(
-                {item.strategy ? canonical(*item.strategy) : *item.baseline, cold->time_s, recording});
+            OfShape &its = times_[item.shape];
+            its.times.push_back({item.called(), cold->time_s, recording});
+            its.canonical = false;
         }
 }
 
 const std::vector<KnownTime> &KnownTimes::of(const std::string &shape) const {
-    const auto found = read_.find(shape);
-    if (found != read_.end())
-        return found->second;
-    std::vector<KnownTime> &times = read_[shape];
-    if (rows_.empty() && !shipped_.empty())
-        read_table();
-    if (const auto rows = rows_.find(shape); rows != rows_.end())
-        for (const std::string_view line : rows->second) {
-            const std::vector<std::string> row = split(line, '\t');
-            if (const auto us = number_of<double>(row[3]))
-                times.push_back({canonical(row[2]), Seconds(*us * 1e-6), row[4]});
-        }
-    if (const auto more = added_.find(shape); more != added_.end())
-        times.insert(times.end(), more->second.begin(), more->second.end());
-    return times;
+    static const std::vector<KnownTime> none;
+    const auto found = times_.find(shape);
+    if (found == times_.end())
+        return none;
+    OfShape &its = found->second;
+    if (!std::exchange(its.canonical, true))
+        for (KnownTime &known : its.times)
+            known.name = canonical(known.name);
+    return its.times;
 }
 
 std::optional<KnownTime> KnownTimes::find(const std::string &shape, const std::string &name) const {

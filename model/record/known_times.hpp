@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -43,14 +42,13 @@ class KnownTimes {
                                      const std::function<bool(const std::string &)> &wanted) const;
 
   private:
-    void read_table() const;
+    struct OfShape {
+        std::vector<KnownTime> times; ///< what was added last stands last
+        bool canonical = false;       ///< their names are as this version writes them
+    };
     const std::vector<KnownTime> &of(const std::string &shape) const;
 
-    std::string_view shipped_; ///< the table of the GPU
-    std::string sms_;
-    mutable std::map<std::string, std::vector<std::string_view>> rows_; ///< of the table, by shape
-    std::map<std::string, std::vector<KnownTime>> added_;
-    mutable std::map<std::string, std::vector<KnownTime>> read_; ///< of shapes that were asked for
+    mutable std::map<std::string, OfShape> times_; ///< by shape
 };
 
 } // namespace convcast

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -24,19 +25,13 @@ namespace {
 constexpr std::size_t lines_of_a_piece = 4096; ///< the cores have enough to do, and a piece is small
 constexpr std::size_t longest_line = 256 << 20;
 
-/// A document's JSON in one line; no text in it has a line break of its own.
+/// An unread case in one line. What is no JSON came as one.
 std::string in_one_line(const std::string &json) {
-    std::string line;
-    line.reserve(json.size());
-    for (std::size_t i = 0; i < json.size(); ++i) {
-        if (json[i] != '\n') {
-            line += json[i];
-            continue;
-        }
-        while (i + 1 < json.size() && json[i + 1] == ' ')
-            ++i;
-    }
-    return line;
+    if (json.find('\n') == std::string::npos)
+        return json;
+    JsonWriter writer(JsonWriter::Layout::one_line);
+    parse_json(json, "an unread case", std::ref(writer));
+    return writer.take();
 }
 
 /// A case's line, without the tree of its terms.
@@ -52,6 +47,10 @@ std::string line_of_case(const Case &item) {
 Run head_of(const Run &run) {
     return {run.schema, run.producer, run.profile_id, run.profile_hash, run.conditions, run.own_kernels, {},
             {}};
+}
+
+std::string head_line(const Run &run) {
+    return to_line(described::write(head_of(run)));
 }
 
 /// Texts of a run's cases and unread ones in order, made on all cores; `text_of` makes one.
@@ -75,101 +74,87 @@ void texts_of(const Run &run, const std::function<std::string(const Case &)> &te
     take_unread(std::numeric_limits<std::size_t>::max());
 }
 
-/// A file, packed by gzip or not.
-using OpenFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
-
-OpenFile open_to_read(const std::string &file) {
-    OpenFile opened(gzopen(file.c_str(), "rb"), gzclose);
-    if (!opened)
-        throw InputError(file, std::string("cannot be read: ") + std::strerror(errno));
-    gzbuffer(opened.get(), 1 << 18);
-    return opened;
-}
-
-/// How much of a block a file still had.
-std::size_t read_block(const OpenFile &file, char *block, std::size_t size, const std::string &name) {
-    const int got = gzread(file.get(), block, static_cast<unsigned>(size));
-    int error = Z_OK;
-    const char *said = gzerror(file.get(), &error);
-    if (got < 0 || error == Z_BUF_ERROR) // the latter where the data end too early
-        throw InputError(name, error == Z_ERRNO  ? std::string("cannot be read: ") + std::strerror(errno)
-                               : said == nullptr ? "cannot be read"
-                                                 : "is a damaged or cut gzip file");
-    return static_cast<std::size_t>(got);
-}
-
 std::string_view without_end(std::string_view line) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
         line.remove_suffix(1);
     return line;
 }
 
-/// A case's line with its number in the file.
-struct Line {
-    std::string_view text;
-    int number = 0;
-};
-
-/// Lines of a text, or of a file that is read as it is needed.
+/// The lines of a text, or of a file, packed by gzip or not, that is read as it is needed.
 class LineSource {
   public:
     explicit LineSource(std::string_view text) : rest_(text) {}
-    explicit LineSource(const std::string &file) : file_(open_to_read(file)), name_(file) {}
+    explicit LineSource(const std::string &file) : file_(gzopen(file.c_str(), "rb"), gzclose), name_(file) {
+        if (!file_)
+            throw InputError(file, std::string("cannot be read: ") + std::strerror(errno));
+        gzbuffer(file_.get(), 1 << 18);
+    }
 
-    /// At most `most` lines that are not empty, and none only at the end; they are good until the next call.
-    std::vector<Line> next(std::size_t most) {
-        fill(most);
-        std::vector<Line> lines;
-        while (lines.size() < most && !rest_.empty()) {
-            const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-            const std::string_view text = without_end(rest_.substr(0, end));
-            rest_.remove_prefix(std::min(end + 1, rest_.size()));
-            ++number_;
-            if (!text.empty())
-                lines.push_back({text, number_});
-            if (rest_.empty() && lines.empty())
-                fill(most);
+    /// False at the end.
+    bool next(std::string &line) {
+        line.clear();
+        ++number_;
+        for (;;) {
+            const std::size_t end = rest_.find('\n');
+            line += rest_.substr(0, end);
+            if (end != std::string_view::npos) {
+                rest_.remove_prefix(end + 1);
+                return true;
+            }
+            if (line.size() > longest_line)
+                throw InputError(name_ + ":" + std::to_string(number_), "a line of more than 256 MiB");
+            rest_ = file_ ? next_block() : std::string_view();
+            if (rest_.empty())
+                return !line.empty();
         }
-        return lines;
+    }
+    int number() const { return number_; } ///< of the line that was the last
+
+    /// What follows in the file, up to 4 MiB of it; empty at the end.
+    std::string_view next_block() {
+        buffer_.resize(1 << 22);
+        const int got = gzread(file_.get(), buffer_.data(), static_cast<unsigned>(buffer_.size()));
+        int error = Z_OK;
+        const char *said = gzerror(file_.get(), &error);
+        if (got < 0 || error == Z_BUF_ERROR) // the latter where the data end too early
+            throw InputError(name_, error == Z_ERRNO  ? std::string("cannot be read: ") + std::strerror(errno)
+                                    : said == nullptr ? "cannot be read"
+                                                      : "is a damaged or cut gzip file");
+        return std::string_view(buffer_).substr(0, static_cast<std::size_t>(got));
     }
 
   private:
-    /// Reads on until there are `most` lines, or the file ends.
-    void fill(std::size_t most) {
-        if (!file_)
-            return;
-        constexpr std::size_t block = 1 << 22;
-        buffer_.erase(0, buffer_.size() - rest_.size());
-        auto ends = static_cast<std::size_t>(std::count(buffer_.begin(), buffer_.end(), '\n'));
-        for (std::size_t got = 1; ends < most && got > 0;) {
-            const std::size_t size = buffer_.size();
-            if (ends == 0 && size > longest_line)
-                throw InputError(name_ + ":" + std::to_string(number_ + 1), "a line of more than 256 MiB");
-            buffer_.resize(size + block);
-            got = read_block(file_, buffer_.data() + size, block, name_);
-            buffer_.resize(size + got);
-            ends += static_cast<std::size_t>(
-                std::count(buffer_.begin() + static_cast<std::ptrdiff_t>(size), buffer_.end(), '\n'));
-        }
-        rest_ = buffer_;
-    }
-
-    std::string_view rest_; ///< what is not told yet: of the text, or of `buffer_`
-    OpenFile file_{nullptr, gzclose};
+    std::unique_ptr<gzFile_s, int (*)(gzFile)> file_{nullptr, gzclose};
     std::string name_, buffer_;
+    std::string_view rest_; ///< what is not told yet: of the text, or of `buffer_`
     int number_ = 0;
 };
+
+/// A case's line with its number in the file.
+struct Line {
+    std::string text;
+    int number = 0;
+};
+
+/// The next lines that are not empty, none only at the end.
+std::vector<Line> next_lines(LineSource &source, std::size_t most) {
+    std::vector<Line> lines;
+    for (std::string line; lines.size() < most && source.next(line);)
+        if (const std::string_view text = without_end(line); !text.empty())
+            lines.push_back({std::string(text), source.number()});
+    return lines;
+}
 
 /// Calls `take` with each piece. Throws InputError where there are cases and none can be read.
 void take_pieces(LineSource &source, const std::string &file, const BaselineCheck &check_baseline,
                  const std::function<void(Run)> &take) {
-    const std::vector<Line> first = source.next(1);
+    const std::vector<Line> first = next_lines(source, 1);
     if (first.empty())
         throw InputError(file + ":1", "expected a Run document, got an empty file");
-    const auto head = described::read_document<Run>(std::string(first.front().text), file);
+    const auto head = described::read_document<Run>(first.front().text, file);
     std::size_t before = 0, readable = 0;
     std::vector<InputProblem> problems;
-    std::vector<Line> lines = source.next(lines_of_a_piece);
+    std::vector<Line> lines = next_lines(source, lines_of_a_piece);
     do { // once also where there are no cases
         std::vector<std::variant<Case, UnreadCase>> read(lines.size());
         in_parallel(lines.size(), [&](std::size_t i) {
@@ -190,10 +175,16 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
         if (before > 0 && readable == 0 && lines.size() < lines_of_a_piece)
             throw InputError(std::move(problems));
         take(std::move(piece));
-        lines = source.next(lines_of_a_piece);
+        lines = next_lines(source, lines_of_a_piece);
     } while (!lines.empty());
     if (before > 0 && readable == 0)
         throw InputError(std::move(problems));
+}
+
+/// Lines of a document's cases and unread ones.
+void add_lines(const Run &piece, const std::function<void(std::string)> &take) {
+    texts_of(
+        piece, line_of_case, [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; }, take);
 }
 
 } // namespace
@@ -210,43 +201,18 @@ bool are_run_lines(std::string_view text) {
            first.find("\"cases\"") == std::string_view::npos;
 }
 
-RunLineWriter::RunLineWriter(const std::string &file, const Run &head) {
-    if (file != "-")
-        file_.emplace(file);
-    write(to_line(described::write(head_of(head))));
-}
-
-void RunLineWriter::write(const std::string &lines) {
-    if (file_)
-        file_->write(lines);
-    else
-        text_ += lines;
+RunLineWriter::RunLineWriter(const std::string &file, const Run &head) : file_(file) {
+    file_.write(head_line(head));
 }
 
 void RunLineWriter::add(const Run &piece) {
-    constexpr std::size_t worth_a_call = 1 << 20;
-    std::string block;
-    texts_of(
-        piece, line_of_case, [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; },
-        [&](const std::string &line) {
-            block += line;
-            if (block.size() > worth_a_call)
-                write(std::exchange(block, {}));
-        });
-    write(block);
-}
-
-void RunLineWriter::finish() {
-    if (file_)
-        file_->finish();
-    else
-        write_file_atomically("-", text_);
+    add_lines(piece, [&](const std::string &line) { file_.write(line); });
 }
 
 std::string write_run_lines(const Run &run) {
-    RunLineWriter writer("-", run);
-    writer.add(run);
-    return writer.text();
+    std::string text = head_line(run);
+    add_lines(run, [&](const std::string &line) { text += line; });
+    return text;
 }
 
 std::string write_run(const Run &run) {
@@ -286,27 +252,23 @@ void write_run_file(const std::string &file, const Run &run) {
 }
 
 bool file_holds_lines(const std::string &file) {
-    constexpr std::size_t longest_head = 1 << 20;
     std::error_code none;
     if (file == "-" || !std::filesystem::is_regular_file(file, none))
         return false;
-    const OpenFile start(gzopen(file.c_str(), "rb"), gzclose);
-    if (!start)
+    try {
+        LineSource source(file);
+        return are_run_lines(source.next_block());
+    } catch (const InputError &) { // whoever reads it says what is wrong
         return false;
-    std::string head(longest_head, '\0');
-    const int got = gzread(start.get(), head.data(), static_cast<unsigned>(head.size()));
-    head.resize(static_cast<std::size_t>(std::max(0, got)));
-    return are_run_lines(head);
+    }
 }
 
 std::size_t cases_in_lines(const std::string &file) {
-    const OpenFile all = open_to_read(file);
-    std::size_t lines = 0, got = 0;
-    std::vector<char> block(1 << 20);
-    while ((got = read_block(all, block.data(), block.size(), file)) > 0)
-        lines += static_cast<std::size_t>(
-            std::count(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got), '\n'));
-    return lines > 0 ? lines - 1 : 0;
+    LineSource source(file);
+    std::string line;
+    while (source.next(line)) {
+    }
+    return static_cast<std::size_t>(std::max(0, source.number() - 2)); // without the head and the end
 }
 
 void read_run_pieces(const std::string &file, const BaselineCheck &check_baseline,

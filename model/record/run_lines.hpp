@@ -32,15 +32,10 @@ class RunLineWriter {
     RunLineWriter(const std::string &file, const Run &head);
     /// Cases and unread ones of a piece, in their order.
     void add(const Run &piece);
-    void finish();
-    /// What is kept for standard output.
-    const std::string &text() const { return text_; }
+    void finish() { file_.finish(); }
 
   private:
-    void write(const std::string &lines);
-
-    std::optional<OutputFile> file_; ///< absent: all is kept in `text_`, for standard output
-    std::string text_;
+    OutputFile file_;
 };
 
 /// Whether a file, packed by gzip or not, is a document of lines that can be read in pieces.

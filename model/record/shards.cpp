@@ -6,6 +6,8 @@
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -41,46 +43,38 @@ int knowledge(const Case &item) {
     return item.status == Status::not_run ? 0 : 1;
 }
 
+/// What both documents must have alike where both say it, and what is said of another one: {0} is what the
+/// earlier document has, {1} the later one, {2} the version of the latter and {3} what to do instead.
+constexpr std::pair<const char *, fmt::string_view> alike[] = {
+    {added_code_condition, "was made by other code (version {2}, another text of a kernel); {3}"},
+    {question_condition,
+     "is a shard of another question: other shapes were asked before it was spread; run it "
+     "again for the same list"},
+    {"gpu", "was measured on {1} and not on {0}; one document holds the numbers of one kind of GPU"},
+    {"cudnn", "was measured with cuDNN {1} and not {0}; {3}"},
+    {"cublas", "was measured with cuBLAS {1} and not {0}; {3}"},
+    {"driver_cuda", "was measured with a driver for CUDA {1} and not {0}; {3}"}};
+
 /// Why `later` cannot be joined to `first`, one entry a reason.
 std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &document) {
     const Run &first = earlier.run, &later = document.run;
-    const std::string of_one_version =
-        "one document holds the numbers of one version; set the two side by side: "
-        "convcast compare " +
-        earlier.file + " " + document.file;
+    const std::string instead = "one document holds the numbers of one version; set the two side by side: "
+                                "convcast compare " +
+                                earlier.file + " " + document.file;
     std::vector<std::string> reasons;
     if (first.producer.device_code_hash != later.producer.device_code_hash ||
         first.producer.measuring_code_hash != later.producer.measuring_code_hash)
         reasons.push_back("was made by other code (version " + later.producer.version + " against " +
-                          first.producer.version + "); " + of_one_version);
+                          first.producer.version + "); " + instead);
     if (first.profile_hash != later.profile_hash)
         reasons.push_back("was forecast from another profile ('" + later.profile_id + "' against '" +
                           first.profile_id + "', or another version of it)");
-    const auto differ = [&](const char *name, const auto &reason) {
+    for (const auto &[name, reason] : alike) {
         const std::string one = condition_of(first.conditions, name),
                           other = condition_of(later.conditions, name);
         if (!one.empty() && !other.empty() && one != other)
-            reasons.push_back(reason(one, other));
-    };
-    differ(added_code_condition, [&](const std::string &, const std::string &) {
-        return "was made by other code (version " + later.producer.version + ", another text of a kernel); " +
-               of_one_version;
-    });
-    differ(question_condition, [](const std::string &, const std::string &) {
-        return std::string(
-            "is a shard of another question: other shapes were asked before it was spread; run "
-            "it again for the same list");
-    });
-    differ("gpu", [](const std::string &one, const std::string &other) {
-        return "was measured on " + other + " and not on " + one +
-               "; one document holds the numbers of one kind of GPU";
-    });
-    for (const auto &[name, called] : {std::pair{"cudnn", "cuDNN"}, std::pair{"cublas", "cuBLAS"},
-                                       std::pair{"driver_cuda", "a driver for CUDA"}})
-        differ(name, [&, library = called](const std::string &one, const std::string &other) {
-            return std::string("was measured with ") + library + " " + other + " and not " + one + "; " +
-                   of_one_version;
-        });
+            reasons.push_back(fmt::format(fmt::runtime(reason), one, other, later.producer.version, instead));
+    }
     return reasons;
 }
 
@@ -149,31 +143,33 @@ std::set<std::string> dealt(const Shard &shard, const std::map<std::string, doub
     return mine;
 }
 
+std::optional<std::set<std::string>> shapes_of(const Shard &shard, const std::vector<ConvShape> &all) {
+    std::map<std::string, double> shapes;
+    for (const ConvShape &shape : all)
+        shapes[shape.id()] += seconds_to_run(shape);
+    return shapes.size() < static_cast<std::size_t>(shard.count) ? std::nullopt
+                                                                 : std::optional(dealt(shard, shapes));
+}
+
 std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
-    const auto seconds = [](const Case &item) {
-        try {
-            return seconds_to_run(ConvShape::parse(item.shape));
-        } catch (const UsageError &) { // of a document that was written by hand
-            return 1.0;
-        }
-    };
-    if (keep_shard(
-            shard, cases, [](const Case &item) { return item.shape; }, seconds))
-        return cases;
-    // A document may have a case twice: the second one is a part of its own.
+    std::vector<ConvShape> shapes;
+    for (const Case &item : cases)
+        shapes.push_back(ConvShape::parse(item.shape));
+    std::optional<std::set<std::string>> mine = shapes_of(shard, shapes);
+    std::vector<std::string> names; // of the part that each case is of
     std::map<std::string, double> parts;
-    std::vector<std::string> names;
-    for (const Case &item : cases) {
-        std::string name = name_of(item);
-        while (parts.contains(name))
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        std::string &name = names.emplace_back(mine ? shapes[i].id() : name_of(cases[i]));
+        while (!mine &&
+               parts.contains(name)) // a document may have a case twice: the second one is another part
             name += " again";
-        parts.emplace(name, seconds(item));
-        names.push_back(std::move(name));
+        parts.emplace(name, seconds_to_run(shapes[i]));
     }
-    const std::set<std::string> mine = dealt(shard, parts);
+    if (!mine)
+        mine = dealt(shard, parts);
     std::vector<Case> kept;
     for (std::size_t i = 0; i < cases.size(); ++i)
-        if (mine.contains(names[i]))
+        if (mine->contains(names[i]))
             kept.push_back(std::move(cases[i]));
     return kept;
 }

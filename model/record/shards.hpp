@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,19 +29,9 @@ double seconds_to_run(const ConvShape &shape);
 /// asked, and all shards take about as long.
 std::set<std::string> dealt(const Shard &shard, const std::map<std::string, double> &parts);
 
-/// Keeps of `all` what is of the shard's shapes. False where there are fewer shapes than shards: then nothing
-/// is left out.
-template <class T>
-bool keep_shard(const Shard &shard, std::vector<T> &all, const auto &shape_of, const auto &seconds_of) {
-    std::map<std::string, double> shapes;
-    for (const T &one : all)
-        shapes[shape_of(one)] += seconds_of(one);
-    if (shapes.size() < static_cast<std::size_t>(shard.count))
-        return false;
-    const std::set<std::string> mine = dealt(shard, shapes);
-    std::erase_if(all, [&](const T &one) { return !mine.contains(shape_of(one)); });
-    return true;
-}
+/// The ids of a shard's shapes, of all that are asked as often as they are asked. Absent where there are
+/// fewer shapes than shards.
+std::optional<std::set<std::string>> shapes_of(const Shard &shard, const std::vector<ConvShape> &all);
 
 /// The cases of a shard, in their order: shapes with all of their cases, so that what is compared is measured
 /// on one machine; or single cases where there are fewer shapes than shards. All shards together hold each
