@@ -1,6 +1,5 @@
 #include "microbench/analysis.hpp"
 
-#include "microbench/checks.hpp"
 #include "microbench/curves.hpp"
 #include "microbench/derived.hpp"
 #include "microbench/probe.hpp"

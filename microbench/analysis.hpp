@@ -5,6 +5,7 @@
 #include "model/machine/profile.hpp"
 
 #include <string>
+#include <vector>
 
 namespace convcast {
 
@@ -17,6 +18,10 @@ constexpr double throttled_below = 0.9;
 /// fit are in `notes`. What comes out is a profile that read_profile accepts; throws InputError, with the
 /// places, if the limits or the id in it cannot be those of one.
 GpuProfile analyze(const RawSamples &raw, const std::string &id);
+
+/// Numbers of `profile`, which came from `raw`, that must agree with each other or with what the driver
+/// states. A check that lacks a number is not there.
+std::vector<ProfileCheck> cross_checks(const RawSamples &raw, const GpuProfile &profile);
 
 /// Whether only published profiles have the field, since a measured one has a curve in its place.
 bool is_of_published_profiles(const std::string &field);

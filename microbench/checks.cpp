@@ -1,5 +1,4 @@
-#include "microbench/checks.hpp"
-
+#include "microbench/analysis.hpp"
 #include "microbench/derived.hpp"
 #include "microbench/fits.hpp"
 #include "microbench/selection.hpp"

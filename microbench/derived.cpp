@@ -206,8 +206,9 @@ void derive_banks(const RawSamples &raw, Findings &findings) {
     std::erase_if(strides.points, [](const SweepPoint &point) { // conflict_degree() counts in integers
         return point.x > 1024.0 || point.x != std::floor(point.x);
     });
-    const std::vector<double> places = strides.places();
-    const BankFit fit({places.begin(), places.end()});
+    const auto fit = [places = strides.places()](const std::vector<double> &cycles) {
+        return fit_banks(places, cycles);
+    };
     const std::optional<FittedBanks> banks = fit(strides.medians());
     if (!banks)
         return findings.lack_all({"bank_width", "bank_count"},

@@ -11,9 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -223,50 +221,43 @@ std::optional<Line> fit_line(const std::vector<double> &x, const std::vector<dou
 }
 
 int conflict_degree(int stride_words, int width_bytes, int bank_count) {
-    std::map<int, std::set<int>> rows; // by bank; lanes in the same row of a bank share one access
-    for (int lane = 0; lane < 32; ++lane) {
+    std::vector<int> rows(static_cast<std::size_t>(bank_count)); // that lanes read in each bank
+    for (int lane = 0, last = -1; lane < 32; ++lane) {
         const int row = lane * stride_words * 4 / width_bytes;
-        rows[row % bank_count].insert(row);
+        if (row != last) // lanes in the same row share one access, and rows ascend with the lanes
+            ++rows[static_cast<std::size_t>(row % bank_count)];
+        last = row;
     }
-    std::size_t degree = 0;
-    for (const auto &[bank, distinct] : rows)
-        degree = std::max(degree, distinct.size());
-    return static_cast<int>(degree);
+    return *std::max_element(rows.begin(), rows.end());
 }
 
-BankFit::BankFit(const std::vector<int> &stride_words) {
-    for (const int width : {4, 8}) // no NVIDIA GPU had others
-        for (const int count : {16, 32, 64}) {
-            Layout &layout = layouts_.emplace_back(Layout{width, count, {}});
-            for (const int stride : stride_words)
-                layout.log_degrees.push_back(std::log(conflict_degree(stride, width, count)));
-        }
-}
-
-std::optional<FittedBanks> BankFit::operator()(const std::vector<double> &cycles) const {
+std::optional<FittedBanks> fit_banks(const std::vector<double> &stride_words,
+                                     const std::vector<double> &cycles) {
     constexpr double good = 0.98;
     constexpr double clearly_better = 0.005; // between the best and the second
     constexpr std::size_t least_points = 4;
-    std::optional<FittedBanks> best;
-    double second = 0.0;
     if (cycles.size() < least_points)
         return std::nullopt;
+    std::optional<FittedBanks> best;
+    double second = 0.0;
     // In logarithms, where one way more counts most between one way and two: there the layouts differ.
-    std::vector<double> log_cycles;
-    log_cycles.reserve(cycles.size());
-    for (const double value : cycles)
-        log_cycles.push_back(std::log(value));
-    for (const Layout &layout : layouts_) {
-        const std::optional<Line> line = fit_line(layout.log_degrees, log_cycles);
-        if (!line || !(line->slope > 0.8 && line->slope < 1.2)) // twice the ways, twice the time
-            continue;
-        if (!best || line->r_squared > best->r_squared) {
-            second = best ? best->r_squared : 0.0;
-            best = FittedBanks{layout.width_bytes, layout.count, line->r_squared};
-        } else {
-            second = std::max(second, line->r_squared);
+    std::vector<double> log_cycles(cycles.size()), log_degrees(cycles.size());
+    std::ranges::transform(cycles, log_cycles.begin(), [](double value) { return std::log(value); });
+    for (const int width : {4, 8}) // no NVIDIA GPU had others
+        for (const int count : {16, 32, 64}) {
+            std::ranges::transform(stride_words, log_degrees.begin(), [&](double stride) {
+                return std::log(conflict_degree(static_cast<int>(stride), width, count));
+            });
+            const std::optional<Line> line = fit_line(log_degrees, log_cycles);
+            if (!line || !(line->slope > 0.8 && line->slope < 1.2)) // twice the ways, twice the time
+                continue;
+            if (!best || line->r_squared > best->r_squared) {
+                second = best ? best->r_squared : 0.0;
+                best = FittedBanks{width, count, line->r_squared};
+            } else {
+                second = std::max(second, line->r_squared);
+            }
         }
-    }
     if (!best || best->r_squared < good || best->r_squared - second < clearly_better)
         return std::nullopt;
     return best;

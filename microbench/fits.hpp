@@ -41,21 +41,9 @@ struct FittedBanks {
 /// Of a warp whose lane l reads the 4-byte word l * stride_words: the most distinct bank rows in one bank.
 int conflict_degree(int stride_words, int width_bytes, int bank_count);
 
-/// Finds the banks whose conflict degrees explain the cycles per warp load best.
-class BankFit {
-  public:
-    explicit BankFit(const std::vector<int> &stride_words);
-
-    /// `cycles` in the order of the strides. Absent if no layout explains them well (R^2 < 0.98) or two do
-    /// equally well.
-    std::optional<FittedBanks> operator()(const std::vector<double> &cycles) const;
-
-  private:
-    struct Layout {
-        int width_bytes, count;
-        std::vector<double> log_degrees; ///< by stride
-    };
-    std::vector<Layout> layouts_;
-};
+/// The banks whose conflict degrees explain the cycles per warp load best; `cycles` in the order of the
+/// strides. Absent if no layout explains them well (R^2 < 0.98) or two do equally well.
+std::optional<FittedBanks> fit_banks(const std::vector<double> &stride_words,
+                                     const std::vector<double> &cycles);
 
 } // namespace convcast

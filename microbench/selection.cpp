@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,7 @@ bool meets(const ProbeSamples &samples, const Condition &condition) {
 Selection select(const RawSamples &raw, std::string_view probe, std::string_view unit,
                  const std::vector<Condition> &conditions) {
     Selection selection;
+    std::string first_problem; // of a configuration that is left out
     bool any = false;
     for (const ProbeSamples &samples : raw.samples) {
         if (samples.probe != probe)
@@ -59,14 +61,14 @@ Selection select(const RawSamples &raw, std::string_view probe, std::string_view
             continue;
         if (std::string problem = why_unusable(samples, unit); problem.empty())
             selection.found.push_back({&samples, spread_of(samples.values)});
-        else if (selection.unusable++ == 0)
-            selection.first_problem = std::move(problem);
+        else if (first_problem.empty())
+            first_problem = std::move(problem);
     }
     if (!selection.found.empty())
         return selection;
     const std::string name(probe);
-    if (selection.unusable > 0) {
-        selection.why = "probe " + name + ": " + selection.first_problem;
+    if (!first_problem.empty()) {
+        selection.why = "probe " + name + ": " + first_problem;
     } else if (any) {
         std::vector<std::string> words;
         for (const Condition &condition : conditions)
@@ -132,25 +134,28 @@ Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit
     return sorted;
 }
 
-std::vector<double> Sweep::places() const {
-    std::vector<double> found;
+namespace {
+
+/// What `of` says of each point.
+template <class Of> auto of_each(const std::vector<SweepPoint> &points, const Of &of) {
+    std::vector<std::decay_t<decltype(of(points.front()))>> found;
     for (const SweepPoint &point : points)
-        found.push_back(point.x);
+        found.push_back(of(point));
     return found;
+}
+
+} // namespace
+
+std::vector<double> Sweep::places() const {
+    return of_each(points, [](const SweepPoint &point) { return point.x; });
 }
 
 std::vector<double> Sweep::medians() const {
-    std::vector<double> found;
-    for (const SweepPoint &point : points)
-        found.push_back(point.median());
-    return found;
+    return of_each(points, [](const SweepPoint &point) { return point.median(); });
 }
 
 std::vector<std::vector<double>> Sweep::samples() const {
-    std::vector<std::vector<double>> found;
-    for (const SweepPoint &point : points)
-        found.push_back(point.configuration.samples->values);
-    return found;
+    return of_each(points, [](const SweepPoint &point) { return point.configuration.samples->values; });
 }
 
 std::string Sweep::text() const {

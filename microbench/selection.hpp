@@ -59,8 +59,6 @@ struct Configuration {
 struct Selection {
     std::vector<Configuration> found; ///< in the order in which they were measured
     std::string why;                  ///< nothing is found; empty if something is
-    std::size_t unusable = 0;         ///< configurations left out ...
-    std::string first_problem;        ///< ... and what is wrong with the first of them
 };
 
 Selection select(const RawSamples &raw, std::string_view probe, std::string_view unit,
