@@ -14,7 +14,6 @@
 #include "model/shape/conv_shape.hpp"
 #include "model/shape/training_part.hpp"
 #include "model/time/call.hpp"
-#include "reports/statistics.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -316,83 +315,6 @@ TEST(Recorded, AnH100IsAdaptedToByHalfOfItsLayers) {
     EXPECT_NEAR(inside / calls, 0.90, 0.04);
     EXPECT_NEAR(widths[widths.size() / 2], 0.31, 0.06);
     RecordProperty("adapted", said);
-}
-
-/// The studies of a row: of "all_b1" those of the four networks, over which docs/results.md has a row.
-std::vector<Study> studies_of(const std::string &study) {
-    if (!study.starts_with("all"))
-        return {find_study(study)};
-    std::vector<Study> studies;
-    for (const char *network : {"alexnet", "vgg16", "resnet18", "resnet50"})
-        studies.push_back(find_study(network + study.substr(3)));
-    return studies;
-}
-
-/// Against the fastest true-FP32 cuDNN, as docs/speedups.md says it: on NCHW tensors, and with its plans for
-/// NHWC among them; and the kernel that a study's paper proposes, by itself.
-TEST(Recorded, TheSpeedUpsAreAsStated) {
-    struct Stated {
-        const char *file, *study;
-        std::int64_t shapes;
-        double geomean, worst;
-        double geomean_any_layout, worst_any_layout;
-        /// Ours without Winograd, against all of cuDNN on NCHW; 0: not stated, some lose.
-        double geomean_direct = 0.0, worst_direct = 0.0;
-        /// The paper's own kernel against cuDNN on NCHW; 0: the study has none.
-        double geomean_papers = 0.0;
-        std::int64_t wins_papers = 0;
-    };
-    for (const Stated &stated : {
-             Stated{"chang.json.gz", "chang_single", 18, 2.49, 1.91, 2.48, 1.91, 2.49, 1.91, 1.56, 17},
-             Stated{"chang.json.gz", "chang_multi", 33, 3.35, 1.39, 3.34, 1.39, 2.19, 1.10, 0.47, 3},
-             Stated{"chen.json.gz", "chen_special", 36, 3.53, 1.40, 2.71, 1.09, 3.53, 1.40, 1.25, 22},
-             Stated{"chen.json.gz", "chen_general", 24, 2.79, 1.35, 2.79, 1.35, 1.62, 1.05, 0.56, 7},
-             Stated{"networks.json.gz", "alexnet_b1", 5, 3.49, 1.67, 3.48, 1.67, 3.01, 1.67},
-             Stated{"networks.json.gz", "vgg16_b1", 9, 3.27, 1.77, 3.22, 1.77, 1.78, 1.39},
-             Stated{"networks.json.gz", "resnet18_b1", 11, 3.04, 1.59, 3.01, 1.54, 2.90, 1.59},
-             Stated{"networks.json.gz", "resnet50_b1", 23, 2.65, 1.40, 2.61, 1.40, 2.58, 1.40},
-             Stated{"networks_b32.json.gz", "alexnet_b32", 5, 1.25, 1.02, 1.25, 1.02},
-             Stated{"networks_b32.json.gz", "vgg16_b32", 9, 1.35, 1.22, 1.35, 1.22},
-             Stated{"networks_b32.json.gz", "resnet18_b32", 11, 1.49, 1.24, 1.49, 1.24},
-             Stated{"networks_b32.json.gz", "resnet50_b32", 23, 1.51, 1.22, 1.51, 1.22},
-             Stated{"networks.json.gz", "all_b1", 48, 2.93, 1.40, 2.89, 1.40},
-             Stated{"networks_b32.json.gz", "all_b32", 48, 1.44, 1.02, 1.44, 1.02},
-             Stated{"partition_2bcde.json.gz", "partition_2bcde", 30, 3.46, 1.40, 3.43, 1.40, 2.36, 1.27},
-         }) {
-        SCOPED_TRACE(stated.study);
-        const std::vector<Study> studies = studies_of(stated.study);
-        const std::string study = studies.size() > 1 ? "all" : stated.study;
-        const auto row_of = [&](const ReportStatistics &statistics, bool ours, const std::string &against) {
-            for (const SpeedupStatistics &row : statistics.speedups)
-                if (row.study == study && (row.ours == "our fastest") == ours && row.against == against)
-                    return row;
-            ADD_FAILURE() << "no line against " << against;
-            return SpeedupStatistics{};
-        };
-        const auto expect = [&](const SpeedupStatistics &row, double geomean, double worst) {
-            EXPECT_EQ(row.n, stated.shapes);
-            EXPECT_EQ(row.wins, stated.shapes);
-            EXPECT_NEAR(row.geomean.value_or(0.0), geomean, 0.01);
-            EXPECT_NEAR(row.min.value_or(0.0), worst, 0.01);
-        };
-        convcast::Run run = read_recorded(stated.file);
-        const ReportStatistics statistics = summarize(run, studies);
-        expect(row_of(statistics, true, "cudnn"), stated.geomean, stated.worst);
-        expect(row_of(statistics, true, "cudnn, NHWC too"), stated.geomean_any_layout,
-               stated.worst_any_layout);
-        if (stated.geomean_papers > 0.0) {
-            const SpeedupStatistics papers = row_of(statistics, false, "cudnn");
-            EXPECT_EQ(papers.n, stated.shapes);
-            EXPECT_EQ(papers.wins, stated.wins_papers);
-            EXPECT_NEAR(papers.geomean.value_or(0.0), stated.geomean_papers, 0.01);
-        }
-        if (stated.geomean_direct == 0.0)
-            continue;
-        std::erase_if(run.cases, [](const Case &item) {
-            return item.strategy && item.strategy->starts_with("winograd");
-        });
-        expect(row_of(summarize(run, studies), true, "cudnn"), stated.geomean_direct, stated.worst_direct);
-    }
 }
 
 /// Calls whose CTAs were stamped: all of each there, no SM with more of a launch than its plan says but in

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Keeps true how our kernels stand beside cuDNN: the tables between "<!-- layers -->", "<!-- groups -->", "<!-- networks -->" and
-their "<!-- end -->" in docs/speedups.md, and the sentences between "<!-- speedups -->" and "<!-- end -->" in README.md.
+"""Keeps true how our kernels stand beside cuDNN: the tables between "<!-- studies -->", "<!-- layers -->", "<!-- groups -->",
+"<!-- networks -->" and their "<!-- end -->" in docs/speedups.md, that of docs/results.md, and the sentences between "<!-- speedups -->" and
+"<!-- end -->" in README.md.
 
-    speedups.py             compares them with the recordings; exit code 1 names the first difference
-    speedups.py --update    writes them anew
-    speedups.py --print     prints the tables, and each layer on which our FP32 loses to cuDNN's in either layout
+    speedups.py CONVCAST             compares them with the recordings; exit code 1 names the first difference
+    speedups.py CONVCAST --update    writes them anew
+    speedups.py CONVCAST --print     prints the tables, and each layer on which our FP32 loses to cuDNN's in either layout
 
-All times are cold medians of verified calls. A shape that several networks have counts once, with the mean of its ratios.
+All times are cold medians of verified calls. A shape that several networks have counts once, with the mean of its ratios; by studies, which
+are what `convcast report` says of a recording, it counts in each.
 """
 import functools
+import json
 import math
+import pathlib
 import sys
+import tempfile
 
 import layers
 import pages
@@ -20,6 +25,11 @@ table = functools.partial(pages.table, rule=" --- ")
 NETWORKS = {"1": "networks.json.gz", "32": "networks_b32.json.gz"}
 # GPU -> the depthwise ones of its layers, run again when the strategies for them were there: the recordings of our times, and of cuDNN's.
 LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"), "h100": ("layers_depthwise.json.gz", "layers_depthwise.json.gz")}
+
+# Recordings and the studies in each, in the order of the table.
+STUDIES = {"chang": ["chang_single", "chang_multi"], "chen": ["chen_special", "chen_general"], "partition_2bcde": ["partition_2bcde"],
+           "networks": ["alexnet_b1", "resnet18_b1", "vgg16_b1", "resnet50_b1"],
+           "networks_b32": ["alexnet_b32", "resnet18_b32", "vgg16_b32", "resnet50_b32"]}
 
 # Recordings of depthwise and grouped layers, and what their head says of them.
 GROUPS = [("h200", "depthwise", "depthwise layers of six networks"), ("h100", "depthwise", "the same"),
@@ -126,6 +136,58 @@ def networks_table(networks):
     return table(["batch", *(head for *_, head in PAIRS)], [[batch, *map(str, its.values())] for batch, (_, its) in networks.items()])
 
 
+def reported(binary, recording, without=None):
+    """study -> {(ours, against): row} of `convcast report`; `without`: a kernel of ours that does not count."""
+    path, out = RECORDED / "h200" / f"{recording}.json.gz", {}
+    with tempfile.TemporaryDirectory() as folder:
+        if without:
+            document = layers.read(path)
+            document["cases"] = [case for case in document["cases"] if not case.get("strategy", "").startswith(without)]
+            path = pathlib.Path(folder) / "run.json"
+            path.write_text(json.dumps(document))
+        for row in pages.answer(binary, "report", path)["speedups"]:
+            out.setdefault(row["study"], {})[row["ours"].removesuffix(", as run"), row["against"]] = row
+    return out
+
+
+def all_won(row):
+    """Mean and worst, where no shape is slower."""
+    if row["wins"] != row["n"]:
+        sys.exit(f"{row['study']}: ours is slower than {row['against']} on {row['n'] - row['wins']} of {row['n']} shapes; expected on none")
+    return f"{row['geomean']:.2f}x, {row['min']:.2f}x"
+
+
+def beside_cudnn(study):
+    return [all_won(study["our fastest", against]) for against in ("cudnn", "cudnn, NHWC too")]
+
+
+LAYOUTS = ["NCHW: mean, worst", "NHWC too: mean, worst"]
+
+
+def studies_table(binary):
+    rows = []
+    for recording, names in STUDIES.items():
+        found, direct = reported(binary, recording), reported(binary, recording, "winograd")
+        for name in names:
+            plain = direct[name]["our fastest", "cudnn"]
+            papers = [f"{row['geomean']:.2f}x, faster on {row['wins']}: " + " or ".join(f"`{kernel}`" for kernel in ours.split("/")) +
+                      (" by rule 4" if "/" in ours else "") for (ours, against), row in found[name].items() if not ours.startswith("our")]
+            rows.append([f"`{name}`", plain["n"], *beside_cudnn(found[name]),
+                         all_won(plain) if plain["wins"] == plain["n"] else f"{plain['geomean']:.2f}x", *(papers or [""])])
+    return pages.table(["study", "shapes", *LAYOUTS, "ours without Winograd, NCHW: mean, worst", "the paper's kernel, as run, NCHW"], rows)
+
+
+def whole_networks_table(binary, networks):
+    """Of docs/results.md: the four networks' layers together."""
+    rows = []
+    for batch, said in (("1", "AlexNet, VGG-16, ResNet-18, ResNet-50, batch 1"), ("32", "the same, batch 32")):
+        every = reported(binary, NETWORKS[batch].removesuffix(".json.gz"))["all"]
+        count, compared = networks[batch]
+        rows.append([said, f"{count}, of which {compared[PAIRS[0][-1]].n} differ", *beside_cudnn(every)])
+        assert every["our fastest", "cudnn"]["n"] == count, "a layer of a network was not run"
+    return pages.table(["layers", "shapes", *LAYOUTS], rows)
+
+
 def groups():
     """(GPU, recording) -> for each of PAIRS[:2] its ratios, by shape: cuDNN may have been run apart from the study."""
     out = {}
@@ -160,19 +222,21 @@ layers of six networks the fastest setting that was run is {deep.mean:.2f} times
 
 
 def main(arguments):
-    if arguments not in ([], ["--update"], ["--print"]):
+    if len(arguments) not in (1, 2) or arguments[1:] not in ([], ["--update"], ["--print"]):
         sys.exit(__doc__)
+    binary, *how = arguments
     kinds, networks, found = layers_by_kind(), networks_by_batch(), groups()
-    if arguments == ["--print"]:
-        print(layers_table(kinds), groups_table(found), networks_table(networks), sentences(kinds, networks, found), sep="\n\n")
+    if how == ["--print"]:
+        print(studies_table(binary), layers_table(kinds), groups_table(found), networks_table(networks), sentences(kinds, networks, found), sep="\n\n")
         for gpu in layers.SETS[0].stated:
             for shape, ratio in sorted(by_shape(times(RECORDED / gpu / "layers.json.gz"), "cudnn_any", "ours").items(), key=lambda x: x[1]):
                 if ratio < 1:
                     print(f"{layers.NAMES[gpu]} {kind(shape):9} {ratio:.2f} {shape}")
         return 0
     page = DOCS / "speedups.md"
-    pages.keep_blocks([(page, "layers", layers_table(kinds)), (page, "groups", groups_table(found)),
-                       (page, "networks", networks_table(networks)), (README, "speedups", sentences(kinds, networks, found))], arguments)
+    pages.keep_blocks([(page, "studies", studies_table(binary)), (page, "layers", layers_table(kinds)), (page, "groups", groups_table(found)),
+                       (page, "networks", networks_table(networks)), (DOCS / "results.md", "cudnn", whole_networks_table(binary, networks)),
+                       (README, "speedups", sentences(kinds, networks, found))], how)
     return 0
 
 
