@@ -45,7 +45,7 @@ int knowledge(const Case &item) {
 
 /// What both documents must have alike where both say it, and what is said of another one: {0} is what the
 /// earlier document has, {1} the later one, {2} the version of the latter and {3} what to do instead.
-constexpr std::pair<const char *, fmt::string_view> alike[] = {
+constexpr std::pair<const char *, fmt::string_view> alike_conditions[] = {
     {added_code_condition, "was made by other code (version {2}, another text of a kernel); {3}"},
     {question_condition,
      "is a shard of another question: other shapes were asked before it was spread; run it "
@@ -69,7 +69,7 @@ std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &do
     if (first.profile_hash != later.profile_hash)
         reasons.push_back("was forecast from another profile ('" + later.profile_id + "' against '" +
                           first.profile_id + "', or another version of it)");
-    for (const auto &[name, reason] : alike) {
+    for (const auto &[name, reason] : alike_conditions) {
         const std::string one = condition_of(first.conditions, name),
                           other = condition_of(later.conditions, name);
         if (!one.empty() && !other.empty() && one != other)
