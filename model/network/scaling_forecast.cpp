@@ -306,80 +306,68 @@ NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
 
 namespace {
 
-/// I3 of steps: numbers that the profile assumes, and the links between its GPUs, at the ends of their
-/// ranges.
+/// I3 of steps: numbers that the profile assumes at the end of their range that makes a step shorter or
+/// longer, and links between its GPUs at their best and at their worst.
 class StepRanges {
   public:
     StepRanges(const Network &network, const GpuProfile &profile, const std::vector<int> &devices,
                const std::optional<HostLink> &host_link)
         : network_(network), profile_(profile), devices_(devices), host_link_(host_link),
           numbers_(ranged_numbers(profile)) {
-        if (std::ranges::any_of(profile.peers, [](const PeerLink &link) { return link.range.has_value(); }))
-            for (const char *name : {of_links_bandwidth, of_links_latency})
-                numbers_.push_back({name, 0.0, 1.0});
-        for (std::size_t i = 0; i < numbers_.size(); ++i)
-            for (std::vector<std::unique_ptr<Variant>> *ends : {&low_, &high_})
-                ends->push_back(
-                    std::make_unique<Variant>(*this, at_end(profile_, numbers_[i], ends == &high_)));
+        for (const RangedNumber &number : numbers_) {
+            low_.push_back(variant(with_number(profile, number.name, number.low)));
+            high_.push_back(variant(with_number(profile, number.name, number.high)));
+        }
     }
 
     void add_range(NetworkTimes &times, const NetworkCase &item) {
-        if (numbers_.empty())
+        const bool links =
+            std::ranges::any_of(profile_.peers, [](const PeerLink &link) { return link.range.has_value(); });
+        if (numbers_.empty() && !links)
             return;
         std::vector<bool> faster_high, slower_high;
         for (std::size_t i = 0; i < numbers_.size(); ++i) {
             const bool high = *high_[i]->steps.of(item).time_s < *low_[i]->steps.of(item).time_s;
             faster_high.push_back(high), slower_high.push_back(!high);
         }
-        const NetworkTimes fast = together(faster_high).of(item), slow = together(slower_high).of(item);
+        const NetworkTimes fast = together(faster_high, true).of(item),
+                           slow = together(slower_high, false).of(item);
         times.low_s = std::min(times.low_s.value_or(*times.time_s), fast.low_s.value_or(*fast.time_s));
         times.high_s = std::max(times.high_s.value_or(*times.time_s), slow.high_s.value_or(*slow.time_s));
     }
 
   private:
-    static constexpr const char *of_links_bandwidth = "peers/bandwidth", *of_links_latency = "peers/latency";
-
     /// Another GPU, and what refers to it.
     struct Variant {
         GpuProfile profile;
+        std::vector<std::string> said; ///< of the profile itself, already
         PeerNumbers peers;
         Steps steps;
         Variant(const StepRanges &of, GpuProfile its)
-            : profile(std::move(its)), peers(peers_of(profile, of.devices_)),
+            : profile(std::move(its)), peers(peer_numbers(profile, of.devices_, said)),
               steps(of.network_, profile, peers, of.host_link_) {}
     };
 
-    static PeerNumbers peers_of(const GpuProfile &profile, const std::vector<int> &devices) {
-        std::vector<std::string> said; // of the profile itself, already
-        return peer_numbers(profile, devices, said);
+    std::unique_ptr<Variant> variant(GpuProfile profile) const {
+        return std::make_unique<Variant>(*this, std::move(profile));
     }
 
-    static GpuProfile at_end(GpuProfile profile, const RangedNumber &number, bool high) {
-        if (number.name != of_links_bandwidth && number.name != of_links_latency)
-            return with_number(std::move(profile), number.name, high ? number.high : number.low);
-        for (PeerLink &link : profile.peers) {
-            if (!link.range)
-                continue;
-            if (number.name == of_links_latency) {
-                link.latency_s = high ? link.range->most_latency_s : link.range->least_latency_s;
-            } else {
-                link.bandwidth_bytes_per_s =
-                    high ? link.range->most_bytes_per_s : link.range->least_bytes_per_s;
+    /// All numbers at one of their ends each and the links at their best or worst, made once.
+    Steps &together(const std::vector<bool> &high, bool best_links) {
+        std::unique_ptr<Variant> &made = together_[{high, best_links}];
+        if (made)
+            return made->steps;
+        GpuProfile profile = profile_;
+        for (std::size_t i = 0; i < numbers_.size(); ++i)
+            profile = with_number(std::move(profile), numbers_[i].name,
+                                  high[i] ? numbers_[i].high : numbers_[i].low);
+        for (PeerLink &link : profile.peers)
+            if (const auto &range = link.range) {
+                link.bandwidth_bytes_per_s = best_links ? range->most_bytes_per_s : range->least_bytes_per_s;
                 link.both_ways_bytes_per_s.reset();
+                link.latency_s = best_links ? range->least_latency_s : range->most_latency_s;
             }
-        }
-        return profile;
-    }
-
-    /// All numbers at one of their ends each, made once.
-    Steps &together(const std::vector<bool> &high) {
-        std::unique_ptr<Variant> &made = together_[high];
-        if (!made) {
-            GpuProfile profile = profile_;
-            for (std::size_t i = 0; i < numbers_.size(); ++i)
-                profile = at_end(std::move(profile), numbers_[i], high[i]);
-            made = std::make_unique<Variant>(*this, std::move(profile));
-        }
+        made = variant(std::move(profile));
         return made->steps;
     }
 
@@ -389,7 +377,7 @@ class StepRanges {
     const std::optional<HostLink> &host_link_;
     std::vector<RangedNumber> numbers_;
     std::vector<std::unique_ptr<Variant>> low_, high_; ///< of each number, with all others as they are
-    std::map<std::vector<bool>, std::unique_ptr<Variant>> together_;
+    std::map<std::pair<std::vector<bool>, bool>, std::unique_ptr<Variant>> together_;
 };
 
 /// Forecasts of the cases that are split, and what they advise.
