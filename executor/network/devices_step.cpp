@@ -51,7 +51,21 @@ CompileRequest split_request(std::int64_t rows, int compute_capability) {
 /// What all GPUs have in common.
 struct SplitSteps::Sizes {
     Sizes(const Ladder &ladder, const Network &network, const NetworkCase &item, std::int64_t images,
-          float its_rate);
+          float its_rate)
+        : image_rows(network.input[1]), image_columns(network.input[2]),
+          step(launch_of_step(ladder, "mnist_step")), update(launch_of_step(ladder, "mnist_update")),
+          split(*item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
+        const ImageShape pooled = operator_of(network, OperatorKind::max_pooling).output;
+        filters = pooled[0], rows = pooled[1], columns = pooled[2];
+        outputs = operator_of(network, OperatorKind::dense).output[0];
+        all = network.all_parameters();
+        convolution = all - outputs * features(rows) - outputs;
+        shares.devices = item.devices;
+        own = row_shares(network, splits_rows(split) ? item.devices : 1);
+        own.resize(as_size(item.devices), own.front());
+        for (std::size_t i = 0; i < own.size(); ++i)
+            shares.first[i + 1] = static_cast<int>(own[i].last_window);
+    }
 
     std::int64_t image_rows, image_columns, filters, rows, columns, outputs; ///< rows and columns: of windows
     std::int64_t convolution, all; ///< parameters before the dense layer, and of all operators
@@ -82,23 +96,6 @@ struct SplitSteps::Sizes {
                    : share_of_rank(images(which), static_cast<int>(device), static_cast<int>(devices()));
     }
 };
-
-SplitSteps::Sizes::Sizes(const Ladder &ladder, const Network &network, const NetworkCase &item,
-                         std::int64_t images, float its_rate)
-    : image_rows(network.input[1]), image_columns(network.input[2]),
-      step(launch_of_step(ladder, "mnist_step")), update(launch_of_step(ladder, "mnist_update")),
-      split(*item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
-    const ImageShape pooled = operator_of(network, OperatorKind::max_pooling).output;
-    filters = pooled[0], rows = pooled[1], columns = pooled[2];
-    outputs = operator_of(network, OperatorKind::dense).output[0];
-    all = network.all_parameters();
-    convolution = all - outputs * features(rows) - outputs;
-    shares.devices = item.devices;
-    own = row_shares(network, splits_rows(split) ? item.devices : 1);
-    own.resize(as_size(item.devices), own.front());
-    for (std::size_t i = 0; i < own.size(); ++i)
-        shares.first[i + 1] = static_cast<int>(own[i].last_window);
-}
 
 /// A GPU's memory and kernels.
 struct SplitSteps::Share {

@@ -45,7 +45,7 @@ class WholeRunner {
         case_.weights =
             fmt::format("seed {}: uniform, sized so that activations keep their size (He); biases in +-0.1",
                         options_.seed);
-        case_.device_bytes = whole_.bytes();
+        case_.device_bytes = memory_of(plan_).all_bytes();
         for (const std::string &note : whole_.notes())
             run_.assumptions.push_back(note);
         {
@@ -77,18 +77,18 @@ class WholeRunner {
             return "a kernel wrote beyond the end of the output";
         WholeReference reference(compiler_, device_.facts().compute_capability(), plan_.network, at_once);
         L2Error all;
-        std::vector<L2Error> by_launch(whole_.launches());
+        std::vector<L2Error> by_launch(plan_.schedule.size());
         for (std::int64_t first = 0; first < batch; first += at_once) {
             const std::int64_t count = std::min(at_once, batch - first);
             reference.forward(
                 whole_.images() + first * elements(plan_.network.input), count,
                 [&](std::size_t op) { return whole_.parameters(op); }, stream);
-            for (std::size_t i = 0; i < whole_.launches(); ++i)
+            for (std::size_t i = 0; i < plan_.schedule.size(); ++i)
                 if (gives_output(i))
                     all += compare(reference, i, first, stream);
             if (first > 0 && first + count < batch)
                 continue;
-            for (std::size_t i = 0; i < whole_.launches(); ++i) {
+            for (std::size_t i = 0; i < plan_.schedule.size(); ++i) {
                 whole_.enqueue(i, stream);
                 by_launch[i] += compare(reference, i, first, stream);
             }

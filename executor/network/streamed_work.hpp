@@ -35,7 +35,6 @@ class StreamedWork {
 
     /// Returns the number of a new stream.
     std::size_t add_stream(std::optional<int> device = std::nullopt);
-    std::size_t streams() const { return lanes_.size(); }
 
     /// Returns the number of the call. An empty `call` queues nothing and is what others may wait for.
     std::size_t add(std::size_t stream, Call call);

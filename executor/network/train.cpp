@@ -329,33 +329,23 @@ TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &lad
     return out;
 }
 
-namespace {
-
-TrainedNetwork train_by_threads(const DeviceGroup &group, const Ladder &ladder, const Network &network,
-                                const LabelledImages &images, const LabelledImages &tests,
-                                const TrainingOptions &options) {
-    std::vector<int> ordinals;
-    for (std::size_t i = 0; i < group.size(); ++i)
-        ordinals.push_back(group.ordinal(i));
-    TrainedNetwork out;
-    as_ranks(ordinals, [&](Rank &rank) {
-        const Device device(ordinals[static_cast<std::size_t>(rank.index())]);
-        Compiler compiler;
-        TrainedNetwork its = train(compiler, device, ladder, network, images, tests, options, &rank);
-        if (rank.index() == 0)
-            out = std::move(its);
-    });
-    return out;
-}
-
-} // namespace
-
 TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceGroup &group,
                           DeviceSplit split, const Ladder &ladder, const Network &network,
                           const LabelledImages &images, const LabelledImages &tests,
                           const TrainingOptions &options) {
-    if (split == DeviceSplit::batch_nccl)
-        return train_by_threads(group, ladder, network, images, tests, options);
+    if (split == DeviceSplit::batch_nccl) {
+        std::vector<int> ordinals;
+        for (std::size_t i = 0; i < group.size(); ++i)
+            ordinals.push_back(group.ordinal(i));
+        TrainedNetwork out;
+        as_ranks(ordinals, [&](Rank &rank) {
+            const Device device(ordinals[static_cast<std::size_t>(rank.index())]);
+            TrainedNetwork its = train(compiler, device, ladder, network, images, tests, options, &rank);
+            if (rank.index() == 0)
+                out = std::move(its);
+        });
+        return out;
+    }
     require_shape(network, images);
     NetworkRun trained;
     TrainingOptions classify_only = options;

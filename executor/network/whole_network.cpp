@@ -77,10 +77,12 @@ std::vector<CompileRequest> whole_requests(const PlannedNetwork &plan, int compu
 
 WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
                            unsigned threads)
-    : plan_(plan), bytes_(memory_of(plan).all_bytes()),
-      arena_plan_(arena_of(plan.network, plan.schedule, plan.batch())), output_(0) {
+    : plan_(plan), arena_plan_(arena_of(plan.network, plan.schedule, plan.batch())), output_(0) {
     const std::int64_t batch = plan.batch(), outputs = batch * elements(plan.network.operators.back().output);
-    check_memory(device);
+    const DeviceMemory memory = device_memory();
+    if (const auto why = why_too_large(plan, device.facts().name, static_cast<double>(memory.free),
+                                       static_cast<double>(memory.total)))
+        throw UsageError("run: " + *why);
 
     images_ = DeviceBuffer<float>(as_size(batch * elements(plan.network.input)));
     arena_ = DeviceBuffer<std::byte>(as_size(arena_plan_.bytes));
@@ -97,7 +99,7 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
     kernels.compile_ahead(plan_requests(plan, compute_capability), threads);
     if (const auto between = between_request(plan, compute_capability))
         module_.emplace(compiler.compile(*between));
-    while (work_.streams() < streams)
+    for (std::size_t stream = 1; stream < streams; ++stream)
         (void)work_.add_stream();
     const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
     for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
@@ -108,13 +110,6 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
                                 : plan.schedule[i].plan                     ? plan_call(i, kernels)
                                                                             : kernel_call(i));
     }
-}
-
-void WholeNetwork::check_memory(const Device &device) const {
-    const DeviceMemory memory = device_memory();
-    if (const auto why = why_too_large(plan_, device.facts().name, static_cast<double>(memory.free),
-                                       static_cast<double>(memory.total)))
-        throw UsageError("run: " + *why);
 }
 
 float *WholeNetwork::address(const Tensor &tensor) const {

@@ -30,7 +30,6 @@ class WholeNetwork {
     /// Copies images and parameters to the device and prepares filters.
     void load(std::span<const float> images, const Parameters &parameters, cudaStream_t stream);
 
-    std::size_t launches() const { return plan_.schedule.size(); }
     void enqueue(std::size_t launch, cudaStream_t stream) const { work_.enqueue(launch, stream); }
     /// The whole schedule.
     void enqueue(cudaStream_t stream) const { work_.enqueue(stream); }
@@ -42,19 +41,16 @@ class WholeNetwork {
     bool output_guards_intact() const { return output_.guards_intact(); }
     void poison_output() { output_.poison(); }
 
-    std::int64_t bytes() const { return bytes_; }
     const std::vector<std::string> &notes() const {
         return notes_;
     } ///< where kernels differ from their plans
 
   private:
-    void check_memory(const Device &device) const;
     StreamedWork::Call plan_call(std::size_t launch, KernelCache &kernels);
     StreamedWork::Call kernel_call(std::size_t launch) const;
     float *address(const Tensor &tensor) const;
 
     const PlannedNetwork &plan_;
-    std::int64_t bytes_ = 0;
     bool early_ = false; ///< launches may start while the one before runs
     Arena arena_plan_;
     std::map<Tensor, std::int64_t> offsets_;
