@@ -1,8 +1,8 @@
 // A network; its shapes, its launches and a forecast of it as a whole.
+#include "model/network/network.hpp"
 #include "model/base/described.hpp"
 #include "model/machine/profile.hpp"
 #include "model/network/forecast.hpp"
-#include "model/network/network.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <algorithm>

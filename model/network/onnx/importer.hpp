@@ -8,8 +8,6 @@
 #include "model/network/onnx/numbers.hpp"
 #include "model/network/onnx/view.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -6,6 +6,7 @@
 #include "model/shape/window.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
