@@ -1,10 +1,13 @@
 #include "cli/answers.hpp"
 
 #include "cli/terminal.hpp"
+#include "cli/version.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/regime/words.hpp"
 
+#include <boost/describe.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,8 +86,26 @@ Total total_of(const Question &question, const std::vector<Row> &rows) {
     return total;
 }
 
-std::string variant_of(const Question &question) {
-    return question.variant.empty() ? question.profile.id : question.variant;
+/// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.
+std::string total_text(const std::vector<Row> &rows) {
+    const std::vector<const Question *> questions = questions_of(rows);
+    std::string out;
+    for (const Question *question : questions) {
+        const Total total = total_of(*question, rows);
+        if (total.shapes == 0 || total.calls < 2)
+            continue;
+        out += hanging(fmt::format("total: {} for {} calls of {}{} shape{}{}{}; {:.2f}x the speed of light{}",
+                                   short_time(total.time), total.calls, total.shapes,
+                                   total.asked > total.shapes ? fmt::format(" of {}", total.asked) : "",
+                                   total.asked == 1 ? "" : "s",
+                                   total.timed > total.shapes ? ", the fastest of each" : "",
+                                   questions.size() > 1 ? " on " + variant_of(*question) : "",
+                                   total.bound.value > 0.0 ? total.time / total.bound : 0.0,
+                                   total.with_tensor_cores < total.time
+                                       ? "; with those on tensor cores " + short_time(total.with_tensor_cores)
+                                       : ""));
+    }
+    return out;
 }
 
 /// What a table of rows says, beyond its rows.
@@ -278,9 +299,8 @@ std::string refused_text(const std::vector<Row> &rows, const Overview &overview)
     std::vector<std::string> without;
     for (const Case *item : refused) {
         names.insert(item->kernel());
-        if (const std::string layer = item->name.value_or(item->shape);
-            !done.contains(item->shape) && std::ranges::find(without, layer) == without.end())
-            without.push_back(layer);
+        if (!done.contains(item->shape))
+            add_once(without, item->name.value_or(item->shape));
     }
     const bool aloud = !overview.shapes || !without.empty() || !rows.front().question->strategies.empty();
     return (overview.shapes && !without.empty() ? hanging("without a time: " + join_some(without, most_named))
@@ -418,7 +438,114 @@ std::string side_by_side(const std::vector<Row> &rows) {
            (refused.empty() ? "" : hanging(status_words(refused) + ": " + refused_words(refused)));
 }
 
+// ---- for other programs ----
+
+/// A member of the prediction, where there is one.
+Cell of_prediction(const Row &row, const auto &member) {
+    return row.item->prediction ? Cell(std::invoke(member, *row.item->prediction)) : Cell();
+}
+
+/// A time of the forecast, where it has one.
+std::function<Cell(const Row &)> forecast(std::optional<Seconds> Prediction::*field) {
+    return [field](const Row &row) {
+        return row.item->forecast_s() ? Cell((*row.item->prediction).*field) : Cell();
+    };
+}
+
+Cell regime_of(const Prediction &p) {
+    return p.regimes && p.regimes->tier2 ? Cell(name_of(*p.regimes->tier2)) : Cell();
+}
+
+Cell knobs_of(const Row &row) {
+    const std::string text = row.item->called(), name = row.item->kernel();
+    return text.size() > name.size() ? Cell(text.substr(name.size() + 1)) : Cell();
+}
+
+/// One row a case, the same columns for every verb.
+Table case_sheet(const std::vector<Row> &rows) {
+    using Line = const Row &;
+    return table_of<Row>(
+        rows,
+        {{{"gpu"}, [](Line row) { return row.question->profile.id; }},
+         {{"variant"}, [](Line row) { return row.question->variant; }},
+         {{"study"}, [](Line row) { return row.item->study; }},
+         {{"name"}, [](Line row) { return row.item->name; }},
+         {{"shape"}, [](Line row) { return row.item->shape; }},
+         {{"count", As::number}, &Row::calls},
+         {{"rank", As::number}, &Row::rank},
+         {{"strategy"}, [](Line row) { return row.item->kernel(); }},
+         {{"knobs"}, knobs_of},
+         {{"status"}, [](Line row) { return name_of(row.item->status); }},
+         {{"time", As::time}, forecast(&Prediction::time_s)},
+         {{"time_low", As::time}, forecast(&Prediction::time_low_s)},
+         {{"time_high", As::time}, forecast(&Prediction::time_high_s)},
+         {{"over_best", As::number}, &Row::over_best},
+         {{"measured", As::time}, &Row::measured},
+         {{"speed_of_light", As::time},
+          [](Line row) { return of_prediction(row, [](const Prediction &p) { return p.times.tier0_s; }); }},
+         {{.title = "rate", .as = As::number, .unit = "FLOP/s"},
+          [](Line row) {
+              return of_prediction(
+                  row, [](const Prediction &p) { return p.rates ? p.rates->flop_per_s : std::nullopt; });
+          }},
+         {{"regime"}, [](Line row) { return of_prediction(row, regime_of); }},
+         {{"limiter"}, [](Line row) { return of_prediction(row, &Prediction::limiter); }},
+         {{"reason"}, [](Line row) {
+              return row.item->reason              ? Cell(row.item->reason)
+                     : of_declared_work(*row.item) ? Cell(declared_work_assumption)
+                                                   : of_prediction(row, &Prediction::reason);
+          }}});
+}
+
+/// Cases of questions for several GPUs, numbers of SMs or supposed numbers as one document, each with its GPU
+/// and variant; without the trees of their terms.
+Run run_of(const std::vector<Row> &rows) {
+    Run run;
+    run.producer = producer();
+    for (const Row &row : rows) {
+        Case &item = run.cases.emplace_back(*row.item);
+        item.gpu = row.question->profile.id;
+        item.variant = row.question->variant;
+        if (item.prediction)
+            item.prediction->term.reset();
+    }
+    return run;
+}
+
 } // namespace
+
+Format format_of(const Arguments &arguments, bool output_is_document) {
+    const std::string output = output_is_document ? arguments.text("output", "-") : "";
+    if (!arguments.has("format") && !arguments.has("json") &&
+        (output.ends_with(".csv") || output.ends_with(".md")))
+        return output.ends_with(".csv") ? Format::csv : Format::markdown;
+    if (!arguments.has("format"))
+        return arguments.has("json") || (output_is_document && arguments.has("output")) ? Format::json
+                                                                                        : Format::text;
+    Format format = Format::text;
+    (void)boost::describe::enum_from_string(arguments.text("format", "").c_str(), format);
+    return format;
+}
+
+void write_cases(const std::string &output, Format format, const std::vector<Row> &rows, bool total,
+                 const std::function<std::string()> &text) {
+    std::string said;
+    if (format == Format::json) {
+        said = write_run(run_of(rows));
+    } else if (format == Format::csv) {
+        said = to_csv(case_sheet(rows));
+    } else if (format == Format::markdown) {
+        const std::string sum = total ? total_text(rows) : "";
+        said = to_markdown(case_sheet(rows)) + (sum.empty() ? "" : "\n" + sum);
+    } else {
+        said = printable(text());
+    }
+    write_file_atomically(output, said);
+}
+
+std::string variant_of(const Question &question) {
+    return question.variant.empty() ? question.profile.id : question.variant;
+}
 
 std::string letter_of(std::size_t at) {
     return std::string(1, static_cast<char>('A' + at % 26)) + (at < 26 ? "" : std::to_string(at / 26 + 1));
@@ -460,27 +587,6 @@ std::string refused_words(const std::vector<const Case *> &refused) {
     for (const auto &[reason, names] : by_reason)
         text += (text.empty() ? "" : "; ") + join(names) + ": " + reason;
     return text;
-}
-
-std::string total_text(const std::vector<Row> &rows) {
-    const std::vector<const Question *> questions = questions_of(rows);
-    std::string out;
-    for (const Question *question : questions) {
-        const Total total = total_of(*question, rows);
-        if (total.shapes == 0 || total.calls < 2)
-            continue;
-        out += hanging(fmt::format("total: {} for {} calls of {}{} shape{}{}{}; {:.2f}x the speed of light{}",
-                                   short_time(total.time), total.calls, total.shapes,
-                                   total.asked > total.shapes ? fmt::format(" of {}", total.asked) : "",
-                                   total.asked == 1 ? "" : "s",
-                                   total.timed > total.shapes ? ", the fastest of each" : "",
-                                   questions.size() > 1 ? " on " + variant_of(*question) : "",
-                                   total.bound.value > 0.0 ? total.time / total.bound : 0.0,
-                                   total.with_tensor_cores < total.time
-                                       ? "; with those on tensor cores " + short_time(total.with_tensor_cores)
-                                       : ""));
-    }
-    return out;
 }
 
 std::string cases_text(const std::vector<Row> &rows, bool total) {

@@ -5,6 +5,8 @@
 #include "model/record/run.hpp"
 #include "reports/table.hpp"
 
+#include <boost/describe.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,9 +16,19 @@
 
 namespace convcast::cli {
 
+enum class Format { text, json, csv, markdown, schedule };
+BOOST_DESCRIBE_ENUM(Format, text, json, csv, markdown, schedule)
+
+/// What the command line asks for. Without --format and --json, -o asks for a document where
+/// `output_is_document`, but FILE.csv and FILE.md for these formats.
+Format format_of(const Arguments &arguments, bool output_is_document);
+
 /// "+9 %", by how much a forecast is off, and a time with its unit; empty where a time is absent.
 Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured);
 Cell time_cell(const std::optional<Seconds> &time);
+
+/// What tells a question from others: "h200, 64 SMs"; its GPU's id where it is the only one.
+std::string variant_of(const Question &question);
 
 /// What stands for a long name in a table: "A", "B", ..., "Z", "A2", ...
 std::string letter_of(std::size_t at);
@@ -36,27 +48,14 @@ extern const char *const declared_work_remark;
 /// The mark of a case, behind its name: " *", " !" or "".
 std::string mark_of(const Case &item);
 
-/// "10.4 us, nine of ten from 9.10 us to 12.3 us; 2.66x the speed of light": time, interval, and how far it
-/// is from the bound.
-std::string time_words(const Prediction &prediction);
-
-/// "exposed: FMA pipes 17 % and issue slots 32 % busy, less than 60 %; ...": a regime with the shares that
-/// make it one, each group beside its threshold of R5.
-std::string regime_words(const Prediction &prediction, const GpuProfile &profile);
-
-/// The largest leaves of the tree with their seconds, "shared memory 4.31 us, FMA 3.02 us": what each adds to
-/// the time (V1).
-std::string largest_terms(const Term &term, std::size_t most);
+/// Lines of a verdict: the time with its interval and how far it is from the bound, the regime with the
+/// shares that make it one, and what so many of the largest terms add to the time (V1).
+std::string time_lines(const Prediction &prediction, const GpuProfile &profile, std::size_t terms);
 
 /// What recordings have of a case, as lines of a verdict: its time and the forecast's error, the fastest
 /// setting of the strategies that are `wanted` if that is faster, and the libraries'; "" if nothing.
 std::string known_lines(const Case &item, const Question &question,
                         const std::function<bool(const std::string &)> &wanted);
-
-/// What is assumed of each question's GPU: all of it where `whole`, of one GPU, or where it is short, else a
-/// line for each GPU and `where` to read the rest.
-std::string all_assumptions(const std::vector<const Question *> &questions, bool whole,
-                            const std::string &where);
 
 /// "31.2 us for 3 calls" of a layer that stands more than once in its list; "" of others.
 std::string calls_words(const Case &item);
@@ -103,8 +102,15 @@ void add_rows(std::vector<Row> &rows, const Question &question, const std::vecto
 /// often as a network has it.
 std::string cases_text(const std::vector<Row> &rows, bool total);
 
-/// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.
-std::string total_text(const std::vector<Row> &rows);
+/// What is assumed of each GPU with a forecast: all of it where `whole`, of one GPU, or where it is short,
+/// else a line for each GPU and `where` to read the rest.
+std::string all_assumptions(const std::vector<Row> &rows, bool whole, const std::string &where);
+
+/// Writes cases in a format: as a document where each has its GPU and variant; as CSV or Markdown, one row
+/// each, the same columns for every verb, and with `total` below Markdown the fastest of all shapes added up;
+/// or what `text` says.
+void write_cases(const std::string &output, Format format, const std::vector<Row> &rows, bool total,
+                 const std::function<std::string()> &text);
 
 /// "filter_split, map_split: the single-channel divisions need c = 1": strategies by their common reason.
 std::string refused_words(const std::vector<const Case *> &refused);

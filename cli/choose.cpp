@@ -1,11 +1,10 @@
-#include "cli/choose_text.hpp"
+#include "cli/answers.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/forecasts.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
-#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
@@ -13,7 +12,10 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/parallel.hpp"
+#include "model/base/text.hpp"
+#include "model/choose/why.hpp"
 #include "model/record/run_lines.hpp"
+#include "model/regime/words.hpp"
 #include "model/shape/shape_range.hpp"
 #include "reports/choice_figure.hpp"
 #include "reports/paper_figure.hpp"
@@ -22,6 +24,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,15 +40,413 @@
 namespace convcast::cli {
 namespace {
 
+/// What to take for a shape on one GPU.
+struct RankedShape {
+    const Question *question = nullptr;
+    const AskedShape *shape = nullptr;
+    Choice choice;
+};
+
 /// What the command line asks for, checked.
 struct Asked {
-    ChoiceView view;
+    Extent extent;
+    std::int64_t measured = 0;        ///< settings that are timed; 0: none
+    bool blocks = false;              ///< a ranking for each shape, not a line
+    std::optional<std::size_t> sweep; ///< values of the last --sweep
     int device = 0;
     std::string no_gpu; ///< why nothing can be timed, where that is asked; "" where it can
     Format format = Format::text;
     std::string output;
-    bool is_timed() const { return view.measured > 0; }
 };
+
+// ---- what the answer says ----
+
+/// Knobs of a strategy's text, in order: "tile_k=64".
+std::vector<std::string> knobs_of(const std::string &text) {
+    const std::size_t colon = text.find(':');
+    return colon == std::string::npos ? std::vector<std::string>() : split(text.substr(colon + 1), ',');
+}
+
+/// Whether a setting is another one of the first's strategy.
+bool is_of_the_first(const Choice &choice, std::size_t at) {
+    return at > 0 && choice.ranked[at].kernel() == choice.ranked.front().kernel();
+}
+
+/// A strategy in a table: of the first, whose knobs the verdict has, its name; of its strategy's other
+/// settings the knobs that differ from the first's; of other strategies all.
+std::string strategy_cell(const Choice &choice, std::size_t at) {
+    const std::string &text = *choice.ranked[at].strategy, name = choice.ranked[at].kernel();
+    if (at == 0)
+        return name;
+    if (!is_of_the_first(choice, at))
+        return text;
+    const std::vector<std::string> own = knobs_of(text), other = knobs_of(*choice.ranked.front().strategy);
+    std::string changed;
+    for (std::size_t i = 0; i < own.size(); ++i)
+        if (own.size() != other.size() || own[i] != other[i])
+            changed += (changed.empty() ? "" : ",") + own[i];
+    return name + (changed.empty() ? "" : ": " + changed);
+}
+
+/// Its cases with their ranks and the time of the first; neither without times.
+std::vector<Row> rows_of(const RankedShape &answer) {
+    const Choice &choice = answer.choice;
+    std::vector<Row> rows;
+    add_rows(rows, *answer.question, choice.ranked);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i].rank = choice.ranks[i];
+        if (has_times(choice))
+            rows[i].best = choice.ranked.front().prediction->time_s;
+    }
+    return rows;
+}
+
+/// Every case of the rankings.
+std::vector<Row> rows_of(const std::vector<RankedShape> &answers) {
+    std::vector<Row> rows;
+    for (const RankedShape &answer : answers)
+        std::ranges::copy(rows_of(answer), std::back_inserter(rows));
+    return rows;
+}
+
+std::string forecast_table(const RankedShape &answer) {
+    using Line = const Row &;
+    const Choice &choice = answer.choice;
+    const std::vector<Row> rows = rows_of(answer);
+    const auto is_marked = [](Line row) { return on_tensor_cores(*row.item->strategy); };
+    std::vector<Field<Row>> fields = {
+        {{"rank", As::number}, [](Line row) { return row.best ? Cell(row.rank) : Cell(); }},
+        {{"time", As::time, Keep::must}, [](Line row) { return row.item->forecast_s(); }},
+        {{"/ best", As::number, Keep::high},
+         [](Line row) { return row.over_best() ? Cell(fmt::format("{:.2f}", *row.over_best())) : Cell(); }}};
+    if (std::ranges::any_of(rows, [](Line row) { return row.measured().has_value(); }))
+        fields.push_back({{"measured", As::time, Keep::high}, &Row::measured});
+    fields.push_back({{"limiter"}, [](Line row) { return row.item->prediction->limiter; }});
+    fields.push_back({{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
+                          return strategy_cell(choice, static_cast<std::size_t>(&row - rows.data())) +
+                                 (is_marked(row) ? " *" : "");
+                      }});
+    Table ranking = table_of<Row>(rows, fields);
+    ranking.unit_of = rows.empty() ? std::nullopt : rows.front().best;
+    return table(ranking) + (std::ranges::any_of(rows, is_marked) ? wrapped(tensor_core_remark) : "");
+}
+
+/// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
+std::string refused_line(const Choice &choice, const Question &question, bool why) {
+    if (choice.refused.empty())
+        return "";
+    std::vector<const Case *> cases;
+    std::vector<std::string> names;
+    for (const Case &item : choice.refused) {
+        cases.push_back(&item);
+        names.push_back(item.kernel());
+    }
+    const bool reasons = why || !question.strategies.empty() || choice.ranked.empty();
+    return hanging(std::string(reasons ? name_of(cases.front()->status) : "not possible") + ": " +
+                   (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
+}
+
+/// By how much the first is safe: which other strategies tie with it, and the first that does not.
+std::string safety(const Choice &choice) {
+    const Prediction &first = *choice.ranked.front().prediction;
+    if (!first.times.fitted_s)
+        return choice.best.size() < 2
+                   ? "no other strategy is in the ranking"
+                   : fmt::format("not known: without a calibration there is no interval; {} is next, {:.2f}x",
+                                 choice.best[1].name, choice.best[1].time / *first.time_s);
+    std::string ties, clear;
+    for (std::size_t i = 1; i < choice.best.size(); ++i) {
+        const BestOf &other = choice.best[i];
+        const std::string text =
+            fmt::format("{} {:.2f}x (rank {})", marked(other.name), other.time / *first.time_s, other.rank);
+        if (other.time <= *first.time_high_s)
+            ties += (ties.empty() ? "" : ", ") + text;
+        else if (clear.empty())
+            clear = text;
+    }
+    if (ties.empty())
+        return clear.empty() ? "no other strategy is in the ranking"
+                             : "by interval no other strategy ties; next " + clear;
+    return "a tie by interval with " + ties +
+           (clear.empty() ? "; nothing else is slower for sure" : "; slower for sure from " + clear) +
+           "; --measure K tells on the GPU";
+}
+
+/// Whether a setting is of the strategies that were ranked: what is named is taken.
+bool is_ranked(const std::string &text, const Question &question, const Extent &extent) {
+    const std::vector<std::string> &names = question.strategies;
+    return (extent.tensor_cores || !names.empty() || !on_tensor_cores(text)) &&
+           (names.empty() || std::ranges::find(names, text.substr(0, text.find(':'))) != names.end());
+}
+
+/// What to take. `brief`: that alone, and whether another strategy ties.
+std::string verdict_of(const Choice &choice, const Question &question, const Extent &extent, bool brief) {
+    const Case &best = choice.ranked.front();
+    const Prediction &p = *best.prediction;
+    std::string out = verdict_line("take", marked(*best.strategy));
+    if (!p.time_s)
+        return out;
+    if (!brief)
+        out += time_lines(p, question.profile, 3);
+    if (!brief || choice.best.size() > 1)
+        out += verdict_line("how safe", safety(choice));
+    if (on_tensor_cores(*best.strategy))
+        for (const BestOf &other : choice.best)
+            if (!on_tensor_cores(other.name)) {
+                out += verdict_line("else", fmt::format("without tensor cores {}, {:.2f}x (rank {})",
+                                                        other.name, other.time / *p.time_s, other.rank));
+                break;
+            }
+    if (choice.left_out)
+        out += verdict_line("else", fmt::format("on tensor cores {}, {:.2f}x; --tensor-cores ranks it too",
+                                                choice.left_out->name, choice.left_out->time / *p.time_s));
+    return out + known_lines(best, question,
+                             [&](const std::string &text) { return is_ranked(text, question, extent); });
+}
+
+/// What tensor cores would change, where strategies on them were left out; "" where nothing was. `total`: of
+/// all shapes together.
+std::string what_is_left_out(const std::vector<RankedShape> &answers, bool total) {
+    std::size_t shapes = 0, first = 0;
+    double time = 0.0;
+    for (const RankedShape &answer : answers) {
+        const Choice &choice = answer.choice;
+        if (!has_times(choice))
+            continue;
+        Seconds least = *choice.ranked.front().prediction->time_s;
+        if (choice.left_out) {
+            ++shapes;
+            first += choice.left_out->time < least;
+            least = std::min(least, choice.left_out->time);
+        }
+        time += static_cast<double>(answer.shape->count) * least.value;
+    }
+    if (shapes == 0)
+        return "";
+    return hanging(
+        fmt::format("strategies on tensor cores are left out, of which one would be first {} of {} "
+                    "times{}; with them: --tensor-cores",
+                    first, answers.size(), total && first > 0 ? ", total " + short_time(Seconds(time)) : ""));
+}
+
+/// `total`: of all shapes together, which a sweep does not ask for.
+std::string compact(const std::vector<RankedShape> &answers, bool total) {
+    std::vector<Row> rows;
+    std::string refused;
+    for (const auto &[question, shape, choice] : answers) {
+        if (!choice.ranked.empty())
+            rows.push_back({&choice.ranked.front(), question});
+        if (!choice.refused.empty() && (choice.ranked.empty() || !question->strategies.empty()))
+            refused += shape->shape.id() + " " + refused_line(choice, *question, true);
+    }
+    const bool one_gpu = std::ranges::all_of(
+        answers, [&](const RankedShape &answer) { return answer.question == answers.front().question; });
+    return cases_text(rows, total) + what_is_left_out(answers, total && one_gpu) + refused;
+}
+
+/// The GPUs, and where all are settings of one what these are: "NVIDIA H200 with 66 and 132 SMs".
+std::string gpus_of(const std::vector<RankedShape> &answers) {
+    std::vector<std::string> names, variants;
+    std::set<int> sms;
+    for (const RankedShape &answer : answers) {
+        const Question &question = *answer.question;
+        add_once(names, question.variant.empty() ? question.title : question.profile.name);
+        add_once(variants, question.variant);
+        sms.insert(question.profile.limits.sm_count);
+    }
+    const auto listed = [](const std::vector<std::string> &of) {
+        constexpr std::size_t most = 4;
+        return of.size() == 1     ? of.front()
+               : of.size() > most ? join_some(of, most)
+                                  : join({of.begin(), of.end() - 1}) + " and " + of.back();
+    };
+    if (names.size() > 1 || variants.size() == 1)
+        return listed(names);
+    if (sms.size() != variants.size())
+        return fmt::format("{} with {} settings", names.front(), variants.size());
+    std::vector<std::string> counts;
+    for (const int count : sms)
+        counts.push_back(std::to_string(count));
+    return names.front() + " with " + listed(counts) + " SMs";
+}
+
+/// Where along the lines of a sweep, each of `length` answers or of those of one GPU, another strategy
+/// becomes the first for sure, and where the regime turns.
+std::string turns(const std::vector<RankedShape> &answers, std::size_t length) {
+    const auto regime_of = [](const Case &item) -> std::string {
+        const auto &regimes = item.prediction->regimes;
+        return regimes && regimes->tier2 ? words_of(*regimes->tier2) : "";
+    };
+    // Whether a strategy's best setting lies inside the interval of the first.
+    const auto ties = [](const Choice &choice, const std::string &name) {
+        const Prediction &first = *choice.ranked.front().prediction;
+        return first.times.fitted_s && std::ranges::any_of(choice.best, [&](const BestOf &best) {
+                   return best.name == name && best.time <= *first.time_high_s;
+               });
+    };
+    std::string out, first, regime,
+        tied; // the last that was first for sure, its regime, and what ties with it
+    std::size_t in_line = 0;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const auto &[question, shape, choice] = answers[i];
+        if (i == 0 || question != answers[i - 1].question || in_line == length) {
+            first = regime = tied = "";
+            in_line = 0;
+        }
+        ++in_line;
+        if (choice.ranked.empty())
+            continue;
+        const std::string name = choice.ranked.front().kernel(), now = regime_of(choice.ranked.front());
+        std::string what;
+        if (!first.empty() && name != first && ties(choice, first)) {
+            if (tied != name) // whichever is before the other by a little: neither takes over
+                what = "a tie of " + name + " and " + first;
+            tied = name;
+        } else {
+            if (!first.empty() && name != first)
+                what = name + " takes over from " + first;
+            if (name != first || !ties(choice, tied))
+                tied.clear();
+            if (!first.empty() && now != regime)
+                what += (what.empty() ? "" : "; ") + now + " instead of " + regime;
+            first = name;
+            regime = now;
+        }
+        if (!what.empty())
+            out += headed("  ",
+                          shape->shape.id() + (question->variant.empty() ? "" : " on " + question->variant) +
+                              ": " + what,
+                          4);
+    }
+    return out.empty() ? "" : bold("where it turns, line by line") + "\n" + out;
+}
+
+std::string reasons(const Choice &choice) {
+    std::string text;
+    for (const Case &item : choice.ranked)
+        if (item.prediction->margin)
+            text += headed("  ", why_text(*item.prediction->margin, item.kernel()), 4);
+    return text.empty() ? "" : hanging("why " + *choice.ranked.front().strategy + " is first: it is") + text;
+}
+
+/// Over all shapes: how far the settings that were placed are from the first of each ranking.
+std::string places_text(const std::vector<RankedShape> &answers, const std::vector<std::string> &placed) {
+    std::string text;
+    for (std::size_t p = 0; p < placed.size(); ++p) {
+        const std::string &asked = placed[p];
+        double logs = 0.0, worst = 1.0;
+        std::int64_t shapes = 0, first = 0, better = 0, settings = 0;
+        for (const auto &[question, shape, choice] : answers) {
+            for (std::size_t i = 0; i < choice.ranked.size(); ++i) {
+                if (choice.ranked[i].strategy != choice.placed[p] || !has_times(choice))
+                    continue;
+                const double factor =
+                    *choice.ranked[i].prediction->time_s / *choice.ranked.front().prediction->time_s;
+                ++shapes;
+                first += i == 0;
+                better += choice.ranks[i] - 1;
+                settings += choice.settings;
+                logs += std::log(factor);
+                worst = std::max(worst, factor);
+            }
+        }
+        const double count = static_cast<double>(shapes);
+        text +=
+            shapes == 0
+                ? asked + " has no place\n"
+                : fmt::format("{}: first in {} of {} shapes; {:.2f}x the time of the first in the geometric "
+                              "mean, {:.2f}x at most; {:.1f} of {:.1f} settings before it\n",
+                              asked, first, shapes, std::exp(logs / count), worst,
+                              static_cast<double>(better) / count, static_cast<double>(settings) / count);
+    }
+    return text;
+}
+
+/// What was measured beside what was forecast, in the order of the forecast, and whose time was the shortest.
+std::string measured_table(const RankedShape &answer, std::int64_t count) {
+    using Line = const Row &;
+    const Choice &choice = answer.choice;
+    const auto time_of = [](const Case &item) { // measured
+        const Measurement *cold = item.status == Status::ok ? item.measured(L2State::cold) : nullptr;
+        return cold ? std::optional(cold->time_s) : std::nullopt;
+    };
+    std::vector<std::pair<Seconds, std::size_t>> order; // measured time, index
+    for (std::size_t i = 0; i < choice.ranked.size(); ++i)
+        if (const std::optional<Seconds> time = time_of(choice.ranked[i]))
+            order.emplace_back(*time, i);
+    std::sort(order.begin(), order.end());
+    std::vector<Row> rows = rows_of(answer);
+    std::erase_if(rows, [&](Line row) { return *row.rank > count; });
+    const auto place_of = [&](Line row) -> Cell {
+        const std::optional<Seconds> time = time_of(*row.item);
+        const auto index = static_cast<std::size_t>(row.item - choice.ranked.data());
+        return !time ? Cell(name_of(row.item->status))
+                     : Cell(std::to_string(std::ranges::lower_bound(order, std::pair(*time, index)) -
+                                           order.begin() + 1));
+    };
+    std::string text = table(table_of<Row>(
+        rows,
+        {{{"rank", As::number}, &Row::rank},
+         {{"forecast", As::number, Keep::must}, [](Line row) { return time_cell(row.item->forecast_s()); }},
+         {{"measured", As::number, Keep::must}, [&](Line row) { return time_cell(time_of(*row.item)); }},
+         {{"error", As::number, Keep::must},
+          [&](Line row) { return error_cell(row.item->forecast_s(), time_of(*row.item)); }},
+         {{"place", As::number, Keep::high}, place_of},
+         {{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
+              const bool says_why = !time_of(*row.item) && row.item->reason;
+              return *row.item->strategy + (says_why ? ": " + *row.item->reason : "");
+          }}}));
+    text += refused_line(choice, *answer.question, false);
+    if (order.empty())
+        return text;
+    const auto &[fastest, at] = order.front();
+    text += "fastest measured: " + *choice.ranked[at].strategy;
+    if (at == 0)
+        text += ", the first of the forecast";
+    else if (const std::optional<Seconds> first = time_of(choice.ranked.front()))
+        text += fmt::format(", rank {}; the first of the forecast takes {:.1f} % longer", choice.ranks[at],
+                            100.0 * (*first / fastest - 1.0));
+    return text + "\n";
+}
+
+std::string text_of(const std::vector<RankedShape> &answers, const Asked &asked) {
+    std::string text;
+    if (answers.size() > 1 && !asked.blocks) {
+        text = bold(wrapped("what to take, the first of each ranking on " + gpus_of(answers) +
+                            answers.front().question->images)) +
+               compact(answers, !asked.sweep);
+        if (asked.sweep)
+            text += turns(answers, *asked.sweep);
+        return text + "knobs: --top 1, or --json\n";
+    }
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const auto &[question, shape, choice] = answers[i];
+        text += bold(shape_words(shape->name, shape->shape.id()) + " on " +
+                     (question->variant.empty() ? question->title : question->variant)) +
+                "\n";
+        if (asked.measured > 0) {
+            text += measured_table(answers[i], asked.measured);
+        } else {
+            if (!choice.ranked.empty())
+                text += verdict_of(choice, *question, asked.extent, answers.size() > 1) +
+                        verdict_line("total", calls_words(choice.ranked.front()));
+            text += forecast_table(answers[i]) + refused_line(choice, *question, asked.extent.why);
+        }
+        text += (asked.extent.why ? reasons(choice) : "") + (i + 1 < answers.size() ? "\n" : "");
+    }
+    const bool shortened = std::ranges::any_of(answers, [](const RankedShape &answer) {
+        for (std::size_t i = 1; i < answer.choice.ranked.size(); ++i)
+            if (is_of_the_first(answer.choice, i))
+                return true;
+        return false;
+    });
+    if (shortened && asked.measured == 0)
+        text += wrapped("Of further settings of rank 1's strategy the table shows only the knobs that differ "
+                        "from rank 1.");
+    return text + places_text(answers, asked.extent.placed);
+}
+
+// ---- what is asked, and how it is answered ----
 
 void add_refusals(Refusals &refusals, const RankedShape &answer) {
     std::vector<Case> cases = answer.choice.refused;
@@ -115,15 +516,15 @@ RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, st
 Asked asked_choice(const Arguments &arguments) {
     Asked asked;
     asked.device = arguments.integer("device");
-    ChoiceView &view = asked.view;
-    view.measured = arguments.integer("measure");
-    const auto top = view.measured > 0 ? view.measured : arguments.integer("top");
-    view.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
-                   arguments.has("tensor-cores"), arguments.has("figure")};
-    view.blocks = arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.is_timed();
+    asked.measured = arguments.integer("measure");
+    const auto top = asked.measured > 0 ? asked.measured : arguments.integer("top");
+    asked.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
+                    arguments.has("tensor-cores"), arguments.has("figure")};
+    asked.blocks =
+        arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
     if (arguments.has("sweep"))
-        view.sweep = ShapeRange::parse(arguments.texts("sweep").back()).values.size();
-    for (const std::string &text : view.extent.placed)
+        asked.sweep = ShapeRange::parse(arguments.texts("sweep").back()).values.size();
+    for (const std::string &text : asked.extent.placed)
         parse_strategy(text); // refuse early, before any work
     for (const std::string &text : arguments.texts("strategy"))
         if (is_baseline(text) || text.find(':') != std::string::npos)
@@ -131,7 +532,7 @@ Asked asked_choice(const Arguments &arguments) {
                              join(strategy_names()) + ", got '" + text + "'");
     asked.format = format_of(arguments, true);
     asked.output = arguments.text("output", "-");
-    if (asked.is_timed()) {
+    if (asked.measured > 0) {
         if (asked.output != "-")
             check_writable(asked.output); // found before the work
         asked.no_gpu = why_not_run(asked.device).value_or("");
@@ -141,7 +542,7 @@ Asked asked_choice(const Arguments &arguments) {
 
 std::vector<Question> questions_of(const Arguments &arguments, const Asked &asked) {
     std::vector<Question> questions;
-    if (asked.is_timed())
+    if (asked.measured > 0)
         questions = {read_question(
             arguments, [&](int sms) { return asked.no_gpu.empty() ? sms_given(asked.device, sms) : sms; })};
     else
@@ -151,33 +552,26 @@ std::vector<Question> questions_of(const Arguments &arguments, const Asked &aske
     return questions;
 }
 
-std::size_t shapes_of(const std::vector<Question> &questions) {
-    std::size_t total = 0;
-    for (const Question &question : questions)
-        total += question.shapes.size();
-    return total;
-}
-
-/// The cases of a ranking that keep the tree of terms: trees of very many cases would fill the memory.
-enum class Terms { of_all, of_the_first, of_none };
-
-RankedShape answer_of(const AskedShape &shape, const Question &question, const Extent &extent, Terms terms) {
+/// `with_terms` cases of the ranking keep the tree of their terms: the trees of very many would fill the
+/// memory.
+RankedShape answer_of(const AskedShape &shape, const Question &question, const Extent &extent,
+                      std::size_t with_terms) {
     RankedShape answer{
         &question, &shape,
         choice_of(shape.shape, question.profile, question.knowledge, question.strategies, extent)};
     for (std::vector<Case> *cases : {&answer.choice.ranked, &answer.choice.refused})
         for (Case &item : *cases)
             label(item, shape);
-    for (std::size_t i = 0; i < answer.choice.ranked.size() && terms != Terms::of_all; ++i)
-        if (Case &item = answer.choice.ranked[i]; item.prediction && (i > 0 || terms == Terms::of_none))
-            item.prediction->term.reset();
+    for (std::size_t i = with_terms; i < answer.choice.ranked.size(); ++i)
+        if (std::optional<Prediction> &forecast = answer.choice.ranked[i].prediction)
+            forecast->term.reset();
     return answer;
 }
 
 /// Ranks a question's shapes, of `total` after `done`, and gives `take` the answers for some at a time, in
 /// order. Where there are as many of them as cores, each core has shapes of its own; fewer are ranked one
 /// after another, each by all cores.
-void rank_pieces(const Question &question, const Extent &extent, Terms terms, std::size_t done,
+void rank_pieces(const Question &question, const Extent &extent, std::size_t with_terms, std::size_t done,
                  std::size_t total, const std::function<void()> &ranked_one,
                  const std::function<void(std::vector<RankedShape>)> &take) {
     constexpr std::size_t piece = 256;
@@ -189,7 +583,7 @@ void rank_pieces(const Question &question, const Extent &extent, Terms terms, st
         progress.show(done + begin, total, shapes[begin].shape.id());
         std::vector<RankedShape> answers(std::min(at_once, shapes.size() - begin));
         const auto find_answer = [&](std::size_t i) {
-            answers[i] = answer_of(shapes[begin + i], question, extent, terms);
+            answers[i] = answer_of(shapes[begin + i], question, extent, with_terms);
             ranked_one();
         };
         if (answers.size() >= usable_cores())
@@ -208,19 +602,22 @@ void rank_pieces(const Question &question, const Extent &extent, Terms terms, st
 std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked,
                                   const Arguments &arguments) {
     std::vector<RankedShape> answers;
-    const std::size_t total = shapes_of(questions);
-    if (total > 1 && !asked.view.blocks && asked.format != Format::json)
-        asked.view.extent.top = 1; // a line for each shape
-    if (total * asked.view.extent.top > most_held)
+    std::size_t total = 0;
+    for (const Question &question : questions)
+        total += question.shapes.size();
+    if (total > 1 && !asked.blocks && asked.format != Format::json)
+        asked.extent.top = 1; // a line for each shape
+    if (total * asked.extent.top > most_held)
         arguments.refuse(fmt::format(
             "{} shapes with the first {} of each are asked, and an answer as a "
             "table or as JSON has at most {} cases; ask for --top 1, or write lines{}, "
             "of which there may be any number: -o chosen.jsonl",
-            total, asked.view.extent.top, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
+            total, asked.extent.top, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
     constexpr std::size_t most_trees = 2000; // cases
-    const Terms terms = asked.view.extent.why || total * asked.view.extent.top <= most_trees ? Terms::of_all
-                        : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
-                                                                     : Terms::of_none;
+    const std::size_t with_terms = asked.extent.why || total * asked.extent.top <= most_trees
+                                       ? std::string::npos
+                                   : asked.format == Format::text && total == 1 ? 1 // the verdict's
+                                                                                : 0;
     std::atomic<std::size_t> ranked = 0;
     const OnInterrupt on_interrupt([&] {
         note(fmt::format("interrupted after {} of {} shapes; nothing is kept{}", ranked.load(), total,
@@ -228,7 +625,7 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
     });
     for (const Question &question : questions)
         rank_pieces(
-            question, asked.view.extent, terms, answers.size(), total, [&] { ++ranked; },
+            question, asked.extent, with_terms, answers.size(), total, [&] { ++ranked; },
             [&](std::vector<RankedShape> piece) {
                 std::move(piece.begin(), piece.end(), std::back_inserter(answers));
             });
@@ -288,32 +685,12 @@ int choose_lines(Question question, const Asked &asked, const Arguments &argumen
         piece.cases.clear();
     };
     rank_pieces(
-        question, asked.view.extent, Terms::of_none, kept, all, [] {}, write);
+        question, asked.extent, 0, kept, all, [] {}, write);
     const std::scoped_lock lock(writing);
     writer.finish();
     finished = true;
     refusals.say(true);
     return refusals.any() ? 1 : 0;
-}
-
-std::string assumptions_of(const std::vector<Question> &questions) {
-    std::vector<const Question *> all;
-    for (const Question &question : questions)
-        all.push_back(&question);
-    return all_assumptions(all, false, "--json, or one GPU alone");
-}
-
-/// The answer as a document.
-std::string document_of(const std::vector<RankedShape> &answers, const std::vector<Question> &questions,
-                        const std::map<std::string, std::string> &conditions, const std::string &output) {
-    if (questions.size() > 1)
-        return write_run(run_of(choice_rows(answers)));
-    std::vector<Case> chosen;
-    for (const RankedShape &answer : answers)
-        chosen.insert(chosen.end(), answer.choice.ranked.begin(), answer.choice.ranked.end());
-    Run document = new_run(questions.front(), std::move(chosen));
-    document.conditions.insert(conditions.begin(), conditions.end());
-    return names_lines(output) ? write_run_lines(document) : write_run(document);
 }
 
 } // namespace
@@ -326,32 +703,33 @@ int choose(const Arguments &arguments) {
     Asked asked = asked_choice(arguments);
     const std::vector<Question> questions = questions_of(arguments, asked);
     if (asked.format == Format::json && names_lines(asked.output) && questions.size() == 1 &&
-        !asked.is_timed() && !asked.view.extent.regimes)
+        asked.measured == 0 && !asked.extent.regimes)
         return choose_lines(questions.front(), asked, arguments);
     if (arguments.has("resume"))
         arguments.refuse("--resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
     std::vector<RankedShape> answers = rank_all(questions, asked, arguments);
-    if (asked.view.extent.regimes)
+    if (asked.extent.regimes)
         write_choice_figure(answers, arguments);
-    std::map<std::string, std::string> conditions;
-    ChoiceView view = asked.view;
-    if (!asked.no_gpu.empty())
-        view.measured = 0; // the forecast's ranking is the answer
-    const auto write_answer = [&] {
-        std::string text;
-        if (asked.format == Format::json)
-            text = document_of(answers, questions, conditions, asked.output);
-        else if (asked.format == Format::text)
-            text = printable(choice_text(answers, view) + assumptions_of(questions));
-        else
-            text = cases_sheet(choice_rows(answers), asked.format, !view.sweep);
-        write_file_atomically(asked.output, text);
+    std::map<std::string, std::string> conditions; // of a measurement
+    const auto write = [&] {
+        const std::vector<Row> rows = rows_of(answers);
+        if (asked.format != Format::json || questions.size() > 1)
+            return write_cases(asked.output, asked.format, rows, !asked.sweep, [&] {
+                return text_of(answers, asked) + all_assumptions(rows, false, "--json, or one GPU alone");
+            });
+        std::vector<Case> chosen;
+        for (const Row &row : rows)
+            chosen.push_back(*row.item);
+        Run document = new_run(questions.front(), std::move(chosen));
+        document.conditions.insert(conditions.begin(), conditions.end());
+        write_run_file(asked.output, document);
     };
     RunEnd end = RunEnd::finished;
-    if (asked.is_timed() && asked.no_gpu.empty())
-        end = time_best(answers, questions.front(), asked.view.measured, asked.device, conditions,
-                        write_answer);
-    write_answer();
+    if (!asked.no_gpu.empty())
+        asked.measured = 0; // the forecast's ranking is the answer
+    else if (asked.measured > 0)
+        end = time_best(answers, questions.front(), asked.measured, asked.device, conditions, write);
+    write();
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; what was not timed has no place");
     if (!asked.no_gpu.empty())

@@ -1,10 +1,10 @@
 #include "model/machine/compare.hpp"
+#include "cli/answers.hpp"
 #include "cli/arguments.hpp"
 #include "cli/document.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
@@ -30,7 +30,7 @@
 namespace convcast::cli {
 namespace {
 
-using Row = const ComparedRow &;
+using Line = const ComparedRow &;
 
 /// What a row is of.
 const char *noun_of(const ComparedFiles &comparison) {
@@ -38,14 +38,14 @@ const char *noun_of(const ComparedFiles &comparison) {
 }
 
 /// In percent, or as a factor where percents mislead: "-98 %" and "-99 %" differ by two.
-std::string change_of_row(Row row) {
+std::string change_of_row(Line row) {
     if (!row.ratio)
         return "";
     return *row.ratio < 0.5 || *row.ratio >= 2.0 ? fmt::format("x {:.3g}", *row.ratio)
                                                  : change_text(*row.ratio - 1.0, 1);
 }
 
-std::string interval_of_row(Row row) {
+std::string interval_of_row(Line row) {
     return !row.ratio_low || *row.ratio_low == *row.ratio_high
                ? ""
                : fmt::format("{:+.1f} to {:+.1f}", 100.0 * (*row.ratio_low - 1.0),
@@ -53,7 +53,7 @@ std::string interval_of_row(Row row) {
 }
 
 /// All values of a row in the unit of the first.
-std::string value_text(Row row, std::size_t file, Compared kind) {
+std::string value_text(Line row, std::size_t file, Compared kind) {
     const auto &first =
         std::ranges::find_if(row.values, [](const ComparedValue &value) { return value.value.has_value(); });
     if (!row.values[file].value)
@@ -67,7 +67,7 @@ std::string value_text(Row row, std::size_t file, Compared kind) {
 
 /// What takes the time; of another strategy in each file, which, and of other knobs those of the last. A
 /// network's nodes go without knobs: each has its own, and none of them is what is compared.
-std::string by_of_row(Row row, Compared kind) {
+std::string by_of_row(Line row, Compared kind) {
     std::string before, after;
     for (const ComparedValue &value : row.values)
         if (value.by)
@@ -78,7 +78,7 @@ std::string by_of_row(Row row, Compared kind) {
 }
 
 /// Whether a row stands in the table of a run: it changed, or its ratio did by more than the tolerance.
-bool is_notable(Row row) {
+bool is_notable(Line row) {
     if (row.verdict == ComparedVerdict::same || row.verdict == ComparedVerdict::lacking ||
         row.verdict == ComparedVerdict::refused)
         return false;
@@ -89,7 +89,7 @@ bool is_notable(Row row) {
 std::vector<ComparedRow> shown_rows(const ComparedFiles &comparison, bool all) {
     std::vector<ComparedRow> rows;
     std::ranges::copy_if(comparison.rows, std::back_inserter(rows),
-                         [&](Row row) { return all || is_notable(row); });
+                         [&](Line row) { return all || is_notable(row); });
     if (comparison.total)
         rows.push_back(*comparison.total);
     return rows;
@@ -100,7 +100,7 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
     const bool times = comparison.of != Compared::profiles;
     std::vector<Field<ComparedRow>> fields = {
         {{"verdict", As::text, Keep::must},
-         [](Row row) {
+         [](Line row) {
              const bool worse = row.failed || row.verdict == ComparedVerdict::slower ||
                                 row.verdict == ComparedVerdict::broken;
              return worse ? bold(name_of(row.verdict)) : name_of(row.verdict);
@@ -113,11 +113,11 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
         fields.push_back(
             {{letter_of(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
-             [file, &comparison](Row row) { return value_text(row, file, comparison.of); }});
+             [file, &comparison](Line row) { return value_text(row, file, comparison.of); }});
     if (times)
         fields.push_back({{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high,
                            comparison.of == Compared::runs ? Fit::knobs : Fit::whole},
-                          [&](Row row) { return by_of_row(row, comparison.of); }});
+                          [&](Line row) { return by_of_row(row, comparison.of); }});
     if (comparison.of == Compared::networks)
         fields.push_back({{"shape", As::text, Keep::low}, &ComparedRow::shape});
     return without_empty_columns(table_of<ComparedRow>(shown_rows(comparison, all), fields));
@@ -125,7 +125,7 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
 
 /// For programs: bare numbers.
 Table sheet_of(const ComparedFiles &comparison, bool all) {
-    std::vector<Field<ComparedRow>> fields = {{{"verdict"}, [](Row row) { return name_of(row.verdict); }},
+    std::vector<Field<ComparedRow>> fields = {{{"verdict"}, [](Line row) { return name_of(row.verdict); }},
                                               {{"study"}, &ComparedRow::study},
                                               {{"name"}, &ComparedRow::name},
                                               {{"shape"}, &ComparedRow::shape},
@@ -136,7 +136,7 @@ Table sheet_of(const ComparedFiles &comparison, bool all) {
     for (std::size_t file = 0; file < comparison.files.size(); ++file) {
         const auto add = [&](const std::string &title, As as, auto member) {
             fields.push_back({{letter_of(file) + title, as},
-                              [file, member](Row row) { return Cell(row.values[file].*member); }});
+                              [file, member](Line row) { return Cell(row.values[file].*member); }});
         };
         add("", As::number, &ComparedValue::value);
         add("_low", As::number, &ComparedValue::low);
@@ -182,7 +182,7 @@ std::string differences_text(const ComparedFiles &comparison) {
 /// Why rows are what the table says, those that have a reason.
 std::string reasons_text(const ComparedFiles &comparison, bool all) {
     ByReason reasons;
-    for (Row row : comparison.rows)
+    for (Line row : comparison.rows)
         if (row.reason && (all || is_notable(row)))
             add_to(reasons, name_of(row.verdict) + ": " + *row.reason,
                    row.name + (row.values.front().by ? " " + by_of_row(row, comparison.of) : ""));
@@ -221,7 +221,7 @@ std::string only_text(const ComparedFiles &comparison, bool all, std::size_t wid
     for (std::size_t file = 0; file < comparison.files.size(); ++file) {
         std::vector<std::string> names;
         double sum = 0.0;
-        for (Row row : comparison.rows)
+        for (Line row : comparison.rows)
             if (row.only && static_cast<std::size_t>(*row.only) == file) {
                 names.push_back(row.name + "  " + row.values[file].by.value_or(""));
                 sum += row.values[file].value.value_or(0.0);
@@ -257,7 +257,7 @@ std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t 
     if (comparison.mean_ratio)
         text += fmt::format("; times {} in the geometric mean", change_text(*comparison.mean_ratio - 1.0, 1));
     text = wrapped(text, 0, width) + only_text(comparison, all, width);
-    const auto unjudged = std::ranges::count_if(comparison.rows, [](Row row) {
+    const auto unjudged = std::ranges::count_if(comparison.rows, [](Line row) {
         return row.ratio && !row.ratio_low && std::abs(*row.ratio - 1.0) > row.tolerance;
     });
     if (unjudged > 0)
@@ -360,18 +360,15 @@ ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDoc
 NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const Arguments &arguments) {
     if (one.is_a("network_run"))
         return described::read_document<NetworkRun>(*one.text, one.shown);
-    const Network network =
+    AskedNetwork asked;
+    asked.network =
         without_losses(one.text ? network_of_text(*one.text, one.shown, arguments) : find_network(one.name));
-    const GpuProfile profile = find_profile(gpu);
-    require_times(profile, "compare");
-    NetworkQuestion question;
-    question.what_if = false;
-    question.batch = asked_images(arguments, network);
-    const Knowledge knowledge = knowledge_for(profile);
-    NetworkRun forecast = plan_network(network, profile, knowledge, question).forecast;
-    forecast.conditions = conditions_of(knowledge);
-    forecast.conditions["version"] = producer().version;
-    return forecast;
+    asked.profile = find_profile(gpu);
+    require_times(asked.profile, "compare");
+    asked.question.what_if = false;
+    asked.question.batch = asked_images(arguments, asked.network);
+    asked.knowledge = knowledge_for(asked.profile);
+    return asked.documented(asked.plan().forecast);
 }
 
 /// Two networks on one GPU or each on its own, or one network on two GPUs.

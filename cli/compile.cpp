@@ -55,7 +55,7 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKe
     own = document.own_kernels;
     for (const Case &item : document.cases)
         if (item.baseline && document.own_kernel(*item.baseline))
-            shapes.push_back({ConvShape::parse(item.shape), {}, {}, {}, 1, {}});
+            shapes.push_back({ConvShape::parse(item.shape)});
     profile = document_profile(document, arguments, file);
     for (Case &item : document.cases)
         item.measurements.clear(); // their plans may be another version's

@@ -82,8 +82,8 @@ std::vector<std::string> names_of(const std::vector<Explanation> &all, const Wor
     for (const Way way : ways)
         for (const Explanation &one : all)
             for (const std::string &name : one.names)
-                if ((word.*way)(name) && std::ranges::find(names, name) == names.end())
-                    names.push_back(name);
+                if ((word.*way)(name))
+                    add_once(names, name);
     return names;
 }
 

@@ -60,22 +60,10 @@ std::vector<std::string> names_in(const std::string &cell) {
 
 /// A table whose first column is not names is left out: it has results.
 bool has_names(const std::string &heading) {
-    const std::vector<std::string> headings = {"id",
-                                               "symbol",
-                                               "here or in code",
-                                               "code",
-                                               "word",
-                                               "member",
-                                               "field",
-                                               "limit",
-                                               "member of fit",
-                                               "work",
-                                               "number of a rule",
-                                               "counter",
-                                               "stall",
-                                               "regime",
-                                               "term",
-                                               "name"};
+    static const std::vector<std::string> headings =
+        split("id,symbol,here or in code,code,word,member,field,limit,member of fit,work,number of a rule,"
+              "counter,stall,regime,term,name",
+              ',');
     return std::ranges::find(headings, plain(heading)) != headings.end();
 }
 

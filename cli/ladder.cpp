@@ -1,24 +1,35 @@
-// The cases of a ladder and of steps on GPUs, and the forecast of a ladder.
+// A network's ladder, forecast and run, and its training; what is said of such cases.
 #include "cli/network.hpp"
 
 #include "cli/answers.hpp"
+#include "cli/device.hpp"
+#include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/network/idx.hpp"
+#include "model/network/ladder.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling.hpp"
+#include "model/network/scaling_forecast.hpp"
+#include "model/network/training.hpp"
 #include "model/time/call.hpp"
 #include "reports/network_page.hpp"
+#include "reports/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -147,6 +158,156 @@ std::string training_text(const NetworkRun &run, const Ladder &ladder, const std
     return text;
 }
 
+// ---- what is asked ----
+
+constexpr int most_ladder_images = 65536; ///< images of a call
+
+/// Leaves the ladder the rungs that a schedule names. Returns the images of a call: the schedule's, or
+/// --batch, or else `default_batch`.
+std::int64_t asked_rungs(const Arguments &arguments, const std::optional<ScheduleReading> &schedule,
+                         Ladder &ladder, std::int64_t default_batch = 1) {
+    const int batch = arguments.integer("batch", static_cast<int>(default_batch), 1, most_ladder_images);
+    if (!schedule)
+        return batch;
+    if (!schedule->schedule.lines.empty())
+        arguments.refuse("--ladder takes a schedule that names implementations, for example: rung " +
+                         ladder.rungs.front().id +
+                         "; one of launches is of the whole network, without --ladder");
+    ladder = rungs_of(*schedule, std::move(ladder));
+    return images_of(*schedule, most_ladder_images, "A ladder computes no more at once");
+}
+
+/// A number of gradient descent; `range` says which it may be. Throws UsageError.
+double asked_number(const Arguments &arguments, const std::string &option, double otherwise,
+                    bool (*takes)(double), const char *range, const char *example) {
+    if (!arguments.has(option))
+        return otherwise;
+    const std::string text = arguments.text(option, "");
+    const std::optional<double> number = number_of<double>(text);
+    if (!number || !takes(*number))
+        arguments.refuse(fmt::format("--{0} takes a number {1}, for example --{0} {2}, got '{3}'", option,
+                                     range, example, text));
+    return *number;
+}
+
+/// What training of this network is done with, unless options say otherwise.
+Descent asked_descent(const Arguments &arguments, const Ladder &ladder) {
+    constexpr int most_epochs = 1'000'000;
+    Descent descent = descent_of(ladder).value_or(Descent{});
+    descent.batch = arguments.integer("batch", static_cast<int>(descent.batch), 1, most_ladder_images);
+    descent.epochs = arguments.integer("epochs", static_cast<int>(descent.epochs),
+                                       arguments.has("from") ? 0 : 1, most_epochs);
+    const auto takes_rate = [](double number) { return number > 0.0 && number <= 1000.0; };
+    const auto takes_share = [](double number) { return number >= 0.0 && number < 1.0; };
+    const char *const share = "from 0 and below 1";
+    descent.rate = asked_number(arguments, "rate", descent.rate, takes_rate, "above 0 and up to 1000", "3");
+    descent.momentum = asked_number(arguments, "momentum", descent.momentum, takes_share, share, "0.9");
+    descent.decay = asked_number(arguments, "decay", descent.decay, takes_share, share, "0.0005");
+    return descent;
+}
+
+/// Its name without where it lies.
+std::string last_folder(const std::string &path) {
+    const std::string name = std::filesystem::path(path).lexically_normal().filename().string();
+    return name.empty() || name == "." ? std::filesystem::path(path).parent_path().filename().string() : name;
+}
+
+/// Images to train on and images to test with.
+struct DataSets {
+    LabelledImages images, tests;
+};
+
+/// Takes the last `count` images out of a set.
+LabelledImages split_off(LabelledImages &images, std::size_t count) {
+    LabelledImages last;
+    last.shape = images.shape;
+    const std::size_t kept = images.labels.size() - count,
+                      pixels = images.pixels.size() / images.labels.size();
+    last.labels.assign(images.labels.end() - static_cast<std::ptrdiff_t>(count), images.labels.end());
+    last.pixels.assign(images.pixels.end() - static_cast<std::ptrdiff_t>(count * pixels),
+                       images.pixels.end());
+    images.labels.resize(kept);
+    images.pixels.resize(kept * pixels);
+    return last;
+}
+
+/// Images drawn by a generator, or those of a folder; with --hold-out the test images are not read.
+DataSets asked_data(const Arguments &arguments, const Network &network) {
+    constexpr int classes = 10, most_held_out = 1'000'000;
+    constexpr std::int64_t generated = 4096, generated_tests = 1024;
+    const std::string data = arguments.text("data", "");
+    const auto held_out = static_cast<std::size_t>(arguments.integer("hold-out", 0, 1, most_held_out));
+    DataSets sets;
+    if (data == "generated") {
+        sets.images = generated_images(network.input, generated, 1);
+        if (held_out == 0)
+            sets.tests = generated_images(network.input, generated_tests, 2);
+    } else {
+        sets.images = read_idx_folder(data, "train", classes);
+        if (held_out == 0)
+            sets.tests = read_idx_folder(data, "t10k", classes);
+        for (const auto &[set, images] : {std::pair("train", &sets.images), std::pair("t10k", &sets.tests)})
+            if (!images->labels.empty() && images->shape != network.input)
+                throw InputError(data,
+                                 fmt::format("the images of {}-images-idx3-ubyte are {}; {} takes {}", set,
+                                             to_text(images->shape), network.id, to_text(network.input)));
+    }
+    if (held_out >= sets.images.labels.size())
+        arguments.refuse(fmt::format("--hold-out {} leaves none of the {} images to train on", held_out,
+                                     sets.images.labels.size()));
+    if (held_out > 0)
+        sets.tests = split_off(sets.images, held_out);
+    return sets;
+}
+
+std::string trained_text(const NetworkRun &run) {
+    const NetworkCase &trained = run.first();
+    const Training &its = *trained.training;
+    std::string text = bold(fmt::format("{} on {}, trained in batches of {} on {}", run.network,
+                                        run.conditions.at("gpu"), its.descent.batch, its.data)) +
+                       "\n";
+    if (const auto step = trained.measured_s())
+        text += fmt::format("  {} epochs of {} images, {} steps: {}, {} a step\n", its.epochs, its.images,
+                            its.steps, short_time(its.time_s), short_time(*step)) +
+                (run.conditions.contains("ranks")
+                     ? "  over " + run.conditions.at("ranks") + " GPUs, each with its share of every batch\n"
+                     : "") +
+                (run.conditions.contains("split")
+                     ? fmt::format("  rate {} throughout, images in the same order every epoch\n",
+                                   its.descent.rate)
+                     : fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n", its.descent.rate,
+                                   its.descent.momentum, its.descent.decay));
+    return text +
+           fmt::format("  {:.2f} % of {} {} classified right\n", 100.0 * *trained.accuracy, its.test_images,
+                       its.tested_on) +
+           fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", its.checked,
+                       *trained.disagreements) +
+           table(cases_table(run));
+}
+
+/// The images as bytes, so that ranks can tell whether they read the same ones.
+std::string hash_of(const LabelledImages &images) {
+    const auto bytes = [](const auto &values) {
+        return std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof values[0]);
+    };
+    return content_hash({bytes(images.pixels), bytes(images.labels)});
+}
+
+/// What ranks that train together must have been asked alike, besides what all ranks must.
+std::map<std::string, std::string> asked_of_training(const Network &network, const DataSets &sets,
+                                                     const TrainingOptions &options) {
+    const Descent &descent = options.descent;
+    return {{"--batch", std::to_string(descent.batch)},
+            {"--epochs", std::to_string(options.epochs)},
+            {"--rate, --momentum or --decay",
+             fmt::format("{}, {}, {}", descent.rate, descent.momentum, descent.decay)},
+            {"set of training images", hash_of(sets.images)},
+            {"set of first weights",
+             options.start
+                 ? content_hash({to_text(described::write(weights_of(*options.start, network, "")))})
+                 : "those of the seed"}};
+}
+
 } // namespace
 
 std::string cases_text(const NetworkRun &run, const std::string &gpu) {
@@ -186,11 +347,15 @@ std::string assumptions_text(const NetworkRun &run) {
     return text;
 }
 
-int write_network(const Arguments &arguments, NetworkRun run, const std::string &text) {
+int write_network(const Arguments &arguments, NetworkRun run, const std::string &text,
+                  const std::map<Format, std::function<std::string()>> &others) {
     run.conditions["version"] = producer().version;
-    const bool document = arguments.has("json") || arguments.has("output");
-    write_file_atomically(arguments.text("output", "-"),
-                          document ? to_text(described::write(run)) : printable(text));
+    const Format format = format_of(arguments, true);
+    const auto other = others.find(format);
+    write_file_atomically(arguments.text("output", "-"), format == Format::text ? printable(text)
+                                                         : other != others.end()
+                                                             ? other->second()
+                                                             : to_text(described::write(run)));
     return code_of(run);
 }
 
@@ -207,34 +372,63 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     const Format format = format_of(arguments, true);
     if (format == Format::csv || format == Format::markdown)
         arguments.refuse("the formats of a ladder are text, json and schedule");
-    const ProfileVariant gpu = asked_profile(arguments, "--" + asked);
+    const GpuVariant gpu = asked_gpu(arguments, "--" + asked);
     require_times(gpu.profile, "predict --" + asked);
-    NetworkRun run = forecast_ladder(ladder, network, batch, gpu.profile);
-    run.conditions["version"] = producer().version;
-    write_file_atomically(arguments.text("output", "-"),
-                          format == Format::json       ? to_text(described::write(run))
-                          : format == Format::schedule ? rungs_schedule(run, gpu.title)
-                          : training                   ? printable(training_text(run, ladder, gpu.title))
-                                                       : printable(cases_text(run, gpu.title)));
+    const NetworkRun run = forecast_ladder(ladder, network, batch, gpu.profile);
+    write_network(arguments, run,
+                  training ? training_text(run, ladder, gpu.title) : cases_text(run, gpu.title),
+                  {{Format::schedule, [&] { return rungs_schedule(run, gpu.title); }}});
     return 0;
 }
 
-std::int64_t asked_rungs(const Arguments &arguments, const std::optional<ScheduleReading> &schedule,
-                         Ladder &ladder, std::int64_t default_batch) {
-    constexpr int most_batch = 65536;
-    const int batch = arguments.integer("batch", static_cast<int>(default_batch), 1, most_batch);
-    if (!schedule)
-        return batch;
-    if (!schedule->schedule.lines.empty())
-        arguments.refuse("--ladder takes a schedule that names implementations, for example: rung " +
-                         ladder.rungs.front().id +
-                         "; one of launches is of the whole network, without --ladder");
-    ladder = rungs_of(*schedule, std::move(ladder));
-    if (schedule->schedule.batch > most_batch)
-        throw InputError(schedule->file, fmt::format("batch {}: a ladder computes at most {} images, for "
-                                                     "example: batch 32",
-                                                     schedule->schedule.batch, most_batch));
-    return schedule->schedule.batch;
+int train_network(const Arguments &arguments, const Network &network, TrainedOn on) {
+    const Ladder ladder = find_ladder(network);
+    TrainingOptions options;
+    options.descent = asked_descent(arguments, ladder);
+    options.epochs = options.descent.epochs;
+    options.tested_on = arguments.has("hold-out") ? "training images held out" : "test images";
+    if (arguments.has("from"))
+        options.start = parameters_of(find_weights(arguments.text("from", ""), network), network);
+    for (const char *option : {"output", "weights"})
+        check_writable(arguments.text(option, "-"));
+    const DataSets sets = asked_data(arguments, network);
+    if (on.rank)
+        on.asked.merge(asked_of_training(network, sets, options));
+    const std::string weights = arguments.text("weights", "");
+    TrainedNetwork trained = train_on(
+        on, ladder, network, sets.images, sets.tests, options, [&](const Weights &kept, std::int64_t epochs) {
+            if (weights.empty())
+                return;
+            write_file_atomically(weights, to_text(described::write(kept)));
+            note(fmt::format("{0} has the weights after {1} of {2} epochs; go on with --from {0} "
+                             "--epochs {3}",
+                             weights, epochs, options.epochs, options.epochs - epochs));
+        });
+    if (on.rank && on.rank->rank > 0)
+        return 0; // the first rank says what came of it
+    NetworkRun &run = trained.run;
+    run.first().training->data = arguments.text("data", "") == "generated"
+                                     ? "generated images, no data set"
+                                     : "the IDX files of " + last_folder(arguments.text("data", ""));
+    if (!weights.empty())
+        write_file_atomically(weights, to_text(described::write(trained.weights)));
+    return write_network(arguments, run, trained_text(run));
+}
+
+int run_ladder(const Arguments &arguments, const Network &network,
+               const std::optional<ScheduleReading> &schedule) {
+    arguments.refuse_options_of("ladder", network.id);
+    if (arguments.has("data"))
+        return train_network(arguments, network, {{arguments.integer("device")}, {}, {}, {}});
+    Ladder ladder = find_ladder(network);
+    const std::int64_t batch = asked_rungs(arguments, schedule, ladder);
+    check_writable(arguments.text("output", "-"));
+    NetworkRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device"));
+    // A forecast stands beside what was measured where it is of this GPU, or of the one that was asked for.
+    const GpuProfile profile = find_profile(arguments.text("gpu"));
+    if (arguments.has("gpu") || profile.name == run.conditions.at("gpu"))
+        run = forecast_anew(std::move(run), network, profile);
+    return write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
 }
 
 } // namespace convcast::cli

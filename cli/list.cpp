@@ -72,33 +72,25 @@ struct Kind {
     std::string (*says)(const std::string &name); ///< beside each name; nullptr: strategies, with their knobs
 };
 
-std::string says_nothing(const std::string &) {
-    return "";
-}
-
-std::string says_of_gpu(const std::string &name) {
-    return find_profile(name).name;
-}
-
-std::string says_of_study(const std::string &name) {
-    const Study study = find_study(name);
-    return std::to_string(study.shapes.size()) + " shapes. " + study.title;
-}
-
-std::string says_of_network(const std::string &name) {
-    const Network network = find_network(name);
-    return std::to_string(network.operators.size()) + " operators. " + network.title;
-}
-
 std::vector<Kind> kinds() {
-    std::vector<Kind> all = {{"strategies", "strategies (--strategy)", strategy_names(), nullptr},
-                             {"baselines", "baselines (--strategy)", baselines(), says_nothing},
-                             {"gpus", "GPUs (--gpu)", shipped_profiles(), says_of_gpu},
-                             {"studies", "studies (--study)", shipped_studies(), says_of_study},
-                             {"networks", "networks (--network)", shipped_networks(), says_of_network}};
+    const auto nothing = [](const std::string &) { return std::string(); };
+    std::vector<Kind> all = {
+        {"strategies", "strategies (--strategy)", strategy_names(), nullptr},
+        {"baselines", "baselines (--strategy)", baselines(), nothing},
+        {"gpus", "GPUs (--gpu)", shipped_profiles(),
+         [](const std::string &name) { return find_profile(name).name; }},
+        {"studies", "studies (--study)", shipped_studies(),
+         [](const std::string &name) {
+             const Study study = find_study(name);
+             return std::to_string(study.shapes.size()) + " shapes. " + study.title;
+         }},
+        {"networks", "networks (--network)", shipped_networks(), [](const std::string &name) {
+             const Network network = find_network(name);
+             return std::to_string(network.operators.size()) + " operators. " + network.title;
+         }}};
     if (std::vector<std::string> recordings = shipped_recordings(); !recordings.empty())
         all.push_back(
-            {"recordings", "recorded runs (report, predict, compare)", std::move(recordings), says_nothing});
+            {"recordings", "recorded runs (report, predict, compare)", std::move(recordings), nothing});
     return all;
 }
 

@@ -4,7 +4,6 @@
 #include "cli/onnx_graph.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "model/base/document.hpp"
@@ -19,6 +18,7 @@
 #include "model/record/shape_list.hpp"
 #include "model/strategies/list.hpp"
 #include "reports/network_page.hpp"
+#include "reports/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -54,16 +54,6 @@ std::string why_most(const Network &network) {
                        to_text(largest ? network.operators[*largest].output : network.input));
 }
 
-/// The images that a schedule says. Throws InputError if they are more than `most`.
-std::int64_t images_of(const ScheduleReading &reading, std::int64_t most, const std::string &why) {
-    if (reading.schedule.batch > most)
-        throw InputError(reading.file,
-                         fmt::format("batch {} makes a tensor of more than 2^31 numbers; expected at most "
-                                     "{}, for example: batch 32. {}",
-                                     reading.schedule.batch, most, why));
-    return reading.schedule.batch;
-}
-
 /// Nothing that was asked is passed over in silence.
 void refuse_questions(const Arguments &arguments) {
     const Network network = without_losses(asked_network(arguments));
@@ -77,16 +67,10 @@ void refuse_questions(const Arguments &arguments) {
                                     : ", for example the network's first one: --shape " + first->shape->id());
 }
 
-std::string document(NetworkRun forecast, const AskedNetwork &asked) {
-    forecast.conditions = asked.conditions();
-    forecast.conditions["version"] = producer().version;
-    return to_text(described::write(forecast));
-}
-
 std::string schedule_document(const PlannedNetwork &plan, const AskedNetwork &asked) {
     Schedule schedule = schedule_of(plan);
     schedule.note = fmt::format("{}, batch {}: {} forecast for {} by convcast {}\nGrammar: docs/networks.md",
-                                plan.forecast.network, plan.batch(), short_time(plan.time()), asked.gpu,
+                                plan.forecast.network, plan.batch(), short_time(plan.time()), asked.title,
                                 producer().version);
     return to_text(schedule);
 }
@@ -101,7 +85,7 @@ Seconds all_of(const NetworkRun &forecast) {
     return *its.convolutions_s + *its.dense_s + *its.others_s;
 }
 
-std::string percent(double share) {
+std::string share_text(double share) {
     return percent_text(share, 1);
 }
 
@@ -145,7 +129,8 @@ std::string recorded_words(const NetworkRun &forecast, const AskedNetwork &asked
 std::string heading(const NetworkRun &forecast, const AskedNetwork &asked) {
     const NetworkCase &its = forecast.first();
     const Seconds time = time_of(forecast), all = all_of(forecast);
-    std::string text = bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, its.batch)) + "\n";
+    std::string text =
+        bold(fmt::format("{} on {}, batch {}", forecast.network, asked.title, its.batch)) + "\n";
     const auto add = [&](const std::string &line) { text += wrapped(line, 2); };
     add(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
                     short_time(time), *its.nodes, static_cast<double>(its.batch) / time.value,
@@ -161,8 +146,8 @@ std::string heading(const NetworkRun &forecast, const AskedNetwork &asked) {
     if (its.chosen_s)
         add(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
                         time / *its.chosen_s, short_time(*its.chosen_s)));
-    add(fmt::format("convolutions {}, dense layers {}, the rest {}", percent(*its.convolutions_s / all),
-                    percent(*its.dense_s / all), percent(*its.others_s / all)));
+    add(fmt::format("convolutions {}, dense layers {}, the rest {}", share_text(*its.convolutions_s / all),
+                    share_text(*its.dense_s / all), share_text(*its.others_s / all)));
     return text + "\n";
 }
 
@@ -186,7 +171,7 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     for (const NetworkLaunch &launch : shown.first().launches)
         share += launch.share;
     if (const auto left = std::ssize(its.launches) - std::ssize(shown.first().launches); left > 0)
-        add(fmt::format("and {} more, {} of the time", left, percent(1.0 - share)));
+        add(fmt::format("and {} more, {} of the time", left, share_text(1.0 - share)));
     add(unknown_words(forecast));
     const Seconds gaps = its.gaps_s.value_or(Seconds()), all = all_of(forecast), time = time_of(forecast);
     const bool at_once = all - time >= Seconds(1e-9); // beyond rounding
@@ -288,23 +273,23 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
     return sheet;
 }
 
-/// The forecast in the format that is asked for; `text` is the answer for a terminal.
-void write_answer(const PlannedNetwork &plan, const AskedNetwork &asked, const Arguments &arguments,
-                  const std::string &text) {
+/// The forecast in the format that is asked for; `text` is the answer for a terminal. Returns the exit code.
+int answer(const PlannedNetwork &plan, const AskedNetwork &asked, const Arguments &arguments,
+           const std::string &text) {
     const NetworkRun &forecast = plan.forecast;
-    const Format format = format_of(arguments, true);
     const Table sheet = network_sheet(dearest(forecast, arguments), arguments.verb() == "choose");
-    std::string total =
-        fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n", short_time(time_of(forecast)),
-                    *forecast.first().nodes, forecast.first().batch);
-    if (const std::string recorded = recorded_words(forecast, asked); !recorded.empty())
-        total += recorded + "\n";
-    write_file_atomically(arguments.text("output", "-"),
-                          format == Format::json       ? document(forecast, asked)
-                          : format == Format::schedule ? schedule_document(plan, asked)
-                          : format == Format::csv      ? to_csv(sheet)
-                          : format == Format::markdown ? to_markdown(sheet) + total
-                                                       : printable(text));
+    const auto markdown = [&] {
+        const std::string recorded = recorded_words(forecast, asked);
+        return to_markdown(sheet) +
+               fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n",
+                           short_time(time_of(forecast)), *forecast.first().nodes, forecast.first().batch) +
+               (recorded.empty() ? "" : recorded + "\n");
+    };
+    write_network(arguments, asked.documented(forecast), text,
+                  {{Format::schedule, [&] { return schedule_document(plan, asked); }},
+                   {Format::csv, [&] { return to_csv(sheet); }},
+                   {Format::markdown, markdown}});
+    return 0; // the run's would say that nothing has run
 }
 
 } // namespace
@@ -371,18 +356,26 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule) {
     return schedule && !schedule->schedule.rungs.empty() && schedule->schedule.lines.empty();
 }
 
-std::map<std::string, std::string> AskedNetwork::conditions() const {
-    std::map<std::string, std::string> said = conditions_of(knowledge);
-    if (question.schedule) // by what it says, however it is written
-        said["schedule"] = "given, content " + content_hash({to_text(question.schedule->schedule)});
-    return said;
+std::int64_t images_of(const ScheduleReading &reading, std::int64_t most, const std::string &why) {
+    if (reading.schedule.batch > most)
+        throw InputError(reading.file,
+                         fmt::format("batch {}: expected at most {} images, for example: batch 32. {}",
+                                     reading.schedule.batch, most, why));
+    return reading.schedule.batch;
 }
 
-AskedNetwork read_asked_network(const Arguments &arguments, ProfileVariant gpu,
+NetworkRun AskedNetwork::documented(NetworkRun run) const {
+    run.conditions.merge(conditions_of(knowledge));
+    run.conditions["version"] = producer().version;
+    if (question.schedule) // by what it says, however it is written
+        run.conditions["schedule"] = "given, content " + content_hash({to_text(question.schedule->schedule)});
+    return run;
+}
+
+AskedNetwork read_asked_network(const Arguments &arguments, GpuVariant gpu,
                                 std::optional<ScheduleReading> schedule) {
     AskedNetwork asked;
-    asked.profile = std::move(gpu.profile);
-    asked.gpu = std::move(gpu.title);
+    static_cast<GpuVariant &>(asked) = std::move(gpu);
     asked.network = without_losses(asked_network(arguments));
     asked.question.batch = asked_images(arguments, asked.network);
     asked.question.schedule = std::move(schedule);
@@ -404,8 +397,56 @@ AskedNetwork read_asked_network(const Arguments &arguments, ProfileVariant gpu,
 
 namespace {
 
+std::string with_spread(Seconds time, Seconds low, Seconds high) {
+    return fmt::format("{} ({} to {})", short_time(time), short_time(low), short_time(high));
+}
+
+std::string with_spread(const std::optional<TimeSpread> &time) {
+    return time ? with_spread(time->median_s, time->p05_s, time->p95_s) : "-";
+}
+
+std::string whole_heading(const NetworkRun &run) {
+    const NetworkCase &its = run.first();
+    std::string text =
+        bold(fmt::format("{} on {}, batch {}", run.network, run.conditions.at("gpu"), its.batch)) + "\n";
+    if (its.reason)
+        return text + "  " + name_of(its.status) + ": " + *its.reason + "\n";
+    text +=
+        fmt::format("  outputs of all images within {:.1e} of double precision in relative L2; weights: {}\n",
+                    *its.output_error, *its.weights);
+    if (!its.measured)
+        return text;
+    const Seconds call = *its.measured->time_s;
+    return text +
+           fmt::format("  one CUDA graph of {} nodes, replayed in a row: {}, {:.0f} images a second\n",
+                       *its.nodes, with_spread(call, *its.measured->low_s, *its.measured->high_s),
+                       static_cast<double>(its.batch) / call.value) +
+           fmt::format("  forecast {}: {}; the layers' multiply-adds at the full FMA rate would take {}\n",
+                       short_time(*its.forecast_s()), signed_percent(*its.forecast_s() / call - 1.0),
+                       short_time(*its.light_s)) +
+           fmt::format("  one call while kernels are traced: {}, cold L2 {}; launch by launch {}\n\n",
+                       with_spread(its.traced->graph_s), with_spread(its.traced->graph_cold_s),
+                       with_spread(its.traced->stream_s));
+}
+
+/// The whole network with the launches of its forecast, or of a schedule.
+int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
+    arguments.refuse_options_of("network without ladder");
+    check_writable(arguments.text("output", "-"));
+    AskedNetwork asked =
+        read_asked_network(arguments, asked_gpu(arguments, "--network"), std::move(schedule));
+    asked.question.what_if = false;
+    PlannedNetwork plan = asked.plan();
+    if (const auto why = why_not_whole(plan.network))
+        arguments.refuse(*why);
+    plan.forecast.first().reason.reset(); // whether it fits the GPU at hand says
+    NetworkRun run =
+        run_whole_on_device(plan, arguments.integer("device"), arguments.text("save-tensors", ""));
+    return write_network(arguments, asked.documented(run), whole_heading(run) + table(launches_table(run)));
+}
+
 /// The network on each GPU, number of SMs or supposed number, held against the first.
-int compare_variants(const std::vector<ProfileVariant> &variants, const Arguments &arguments,
+int compare_variants(const std::vector<GpuVariant> &variants, const Arguments &arguments,
                      const std::optional<ScheduleReading> &schedule) {
     arguments.refuse_options_of("networks");
     Table all{{{"GPU"},
@@ -418,7 +459,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
               {}};
     std::string title, left_out;
     std::optional<Seconds> first;
-    for (const ProfileVariant &variant : variants) {
+    for (const GpuVariant &variant : variants) {
         AskedNetwork asked = read_asked_network(arguments, variant, schedule);
         asked.question.what_if = false;
         const NetworkRun forecast = asked.plan().forecast;
@@ -427,7 +468,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
         if (left_out.empty())
             left_out = left_out_words(forecast, asked);
         all.rows.push_back(
-            {variant.name, short_time(time_of(forecast)),
+            {variant.variant, short_time(time_of(forecast)),
              first ? change_text(time_of(forecast) / *first - 1.0, 1) : "",
              fmt::format("{:.0f}", static_cast<double>(forecast.first().batch) / time_of(forecast).value),
              short_time(*forecast.first().convolutions_s), short_time(*forecast.first().dense_s),
@@ -441,20 +482,22 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
 
 } // namespace
 
-std::string forecast_of_network(const Arguments &arguments, ProfileVariant gpu) {
+NetworkRun forecast_of_network(const Arguments &arguments, GpuVariant gpu) {
     const AskedNetwork asked = read_asked_network(arguments, std::move(gpu));
-    return document(asked.plan().forecast, asked);
+    return asked.documented(asked.plan().forecast);
 }
 
 int predict_network(const Arguments &arguments) {
-    if (arguments.has("devices"))
+    const bool ladder = arguments.has("ladder") || arguments.has("training");
+    if (!ladder && arguments.has("devices"))
         return predict_scaling(arguments);
-    refuse_questions(arguments);
+    if (!ladder)
+        refuse_questions(arguments);
     auto schedule = asked_schedule(arguments);
-    if (names_rungs(schedule))
+    if (ladder || names_rungs(schedule))
         return predict_ladder(arguments, schedule);
     const bool as_text = format_of(arguments, true) == Format::text;
-    std::vector<ProfileVariant> variants = asked_profiles(arguments, as_text);
+    std::vector<GpuVariant> variants = asked_gpus(arguments, as_text);
     if (variants.size() > 1)
         return compare_variants(variants, arguments, schedule);
     const AskedNetwork asked =
@@ -462,24 +505,33 @@ int predict_network(const Arguments &arguments) {
     const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
     const NetworkRun shown = dearest(forecast, arguments);
-    write_answer(plan, asked, arguments,
-                 heading(forecast, asked) + table(launches_table(shown)) + totals_text(forecast, shown) +
-                     what_if_text(forecast) + "\n" + assumptions_text(forecast));
-    return 0;
+    return answer(plan, asked, arguments,
+                  heading(forecast, asked) + table(launches_table(shown)) + totals_text(forecast, shown) +
+                      what_if_text(forecast) + "\n" + assumptions_text(forecast));
 }
 
 int choose_network(const Arguments &arguments) {
     refuse_questions(arguments);
-    AskedNetwork asked = read_asked_network(
-        arguments,
-        asked_profile(arguments, "--network", "; `convcast predict --network` sets several side by side"));
+    AskedNetwork asked =
+        read_asked_network(arguments, asked_gpu(arguments, "--network",
+                                                "; `convcast predict --network` sets several side by side"));
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
     const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
-    write_answer(plan, asked, arguments,
-                 heading(forecast, asked) + candidates_text(forecast) + "\n" + assumptions_text(forecast));
-    return 0;
+    return answer(plan, asked, arguments,
+                  heading(forecast, asked) + candidates_text(forecast) + "\n" + assumptions_text(forecast));
+}
+
+int run_network(const Arguments &arguments) {
+    if (arguments.has("devices") || arguments.has("rank"))
+        return run_scaling_network(arguments);
+    const Network network = asked_network(arguments);
+    auto schedule = asked_schedule(arguments);
+    arguments.refuse_options_of("network");
+    return !arguments.has("data") && (schedule ? !names_rungs(schedule) : !has_ladder(network))
+               ? run_whole_network(arguments, std::move(schedule))
+               : run_ladder(arguments, network, schedule);
 }
 
 } // namespace convcast::cli

@@ -2,9 +2,8 @@
 // ladder, of its training and of steps that several GPUs share.
 #pragma once
 
-#include "cli/arguments.hpp"
+#include "cli/answers.hpp"
 #include "cli/device.hpp"
-#include "cli/question.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
@@ -13,6 +12,7 @@
 #include "model/network/schedule_text.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,9 +34,10 @@ Network network_of_text(const std::string &text, const std::string &shown, const
 Network network_of_file(const std::string &name, const Arguments &arguments);
 
 /// The document of the forecast of --network on a GPU.
-std::string forecast_of_network(const Arguments &arguments, ProfileVariant gpu);
+NetworkRun forecast_of_network(const Arguments &arguments, GpuVariant gpu);
 
-/// The forecast of the network as text, or as a document by --json and -o. Returns the exit code.
+/// The forecast of the network, whole, of its ladder or on several GPUs, as text, or as a document by --json
+/// and -o. Returns the exit code.
 int predict_network(const Arguments &arguments);
 
 /// The strategies of its convolutions, the `--top` first of each.
@@ -50,10 +51,10 @@ int run_network(const Arguments &arguments);
 /// names. Returns the exit code.
 int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule);
 
-/// Leaves the ladder the rungs that a schedule names. Returns the images of a call: the schedule's, or
-/// --batch, or else `default_batch`.
-std::int64_t asked_rungs(const Arguments &arguments, const std::optional<ScheduleReading> &schedule,
-                         Ladder &ladder, std::int64_t default_batch = 1);
+/// The rungs of the network's ladder, or those that a schedule names, on the GPU at hand; with --data its
+/// training. 1 where a result is wrong.
+int run_ladder(const Arguments &arguments, const Network &network,
+               const std::optional<ScheduleReading> &schedule);
 
 /// --devices: forward, backward and step of each split, from the profile's matrix of copies.
 int predict_scaling(const Arguments &arguments);
@@ -69,19 +70,20 @@ std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
 /// Whether it is of a ladder.
 bool names_rungs(const std::optional<ScheduleReading> &schedule);
 
+/// The images that it says. Throws InputError if they are more than `most`, with why there can be no more.
+std::int64_t images_of(const ScheduleReading &reading, std::int64_t most, const std::string &why);
+
 /// What --network, --batch, --schedule, --strategy and the options of a profile ask.
-struct AskedNetwork {
+struct AskedNetwork : GpuVariant {
     Network network;
-    GpuProfile profile;
-    std::string gpu; ///< for titles: its name and what is supposed of it
     Knowledge knowledge;
     NetworkQuestion question;
 
     PlannedNetwork plan() const { return plan_network(network, profile, knowledge, question); }
-    /// What the forecast is made with, as documents say it.
-    std::map<std::string, std::string> conditions() const;
+    /// The run with what its forecast is made with, and by which version, among its conditions.
+    NetworkRun documented(NetworkRun run) const;
 };
-AskedNetwork read_asked_network(const Arguments &arguments, ProfileVariant gpu,
+AskedNetwork read_asked_network(const Arguments &arguments, GpuVariant gpu,
                                 std::optional<ScheduleReading> schedule = std::nullopt);
 
 /// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
@@ -95,8 +97,9 @@ std::string cases_text(const NetworkRun &run, const std::string &gpu);
 /// What its forecasts assume, a paragraph each.
 std::string assumptions_text(const NetworkRun &run);
 
-/// The document where --json or -o ask for it, else the text; the document says which version made it.
-/// Returns the exit code.
-int write_network(const Arguments &arguments, NetworkRun run, const std::string &text);
+/// Writes the run in the format that is asked for: as text, as `others` say, or else as a document, which
+/// says which version made it. Returns the exit code.
+int write_network(const Arguments &arguments, NetworkRun run, const std::string &text,
+                  const std::map<Format, std::function<std::string()>> &others = {});
 
 } // namespace convcast::cli

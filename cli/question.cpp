@@ -59,7 +59,7 @@ void add_shapes(Question &question, const Arguments &arguments) {
         shapes = swept(shapes, range);
     }
     for (const ConvShape &shape : shapes)
-        question.shapes.push_back({shape, std::nullopt, {}, {}, 1, ""});
+        question.shapes.push_back({shape});
 }
 
 /// --pick: how many of the shapes, and by which word.
@@ -133,12 +133,10 @@ void add_lists(Question &question, const Arguments &arguments) {
             }
             const bool several = !entry.name.empty() && entry.entries > 1;
             question.shapes.push_back(
-                {entry.shape,
-                 std::nullopt,
-                 {},
-                 {},
-                 entry.count,
-                 entry.name + (several ? " and " + std::to_string(entry.entries - 1) + " more" : "")});
+                {.shape = entry.shape,
+                 .count = entry.count,
+                 .name =
+                     entry.name + (several ? " and " + std::to_string(entry.entries - 1) + " more" : "")});
         }
     }
 }
@@ -147,17 +145,15 @@ void add_studies(Question &question, const Arguments &arguments) {
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
         for (std::size_t i = 0; i < study.shapes.size(); ++i)
-            question.shapes.push_back({ConvShape::parse(study.shapes[i]),
-                                       study.id,
-                                       {},
-                                       study.settings,
-                                       study.counts.empty() ? 1 : study.counts[i],
-                                       ""});
+            question.shapes.push_back({.shape = ConvShape::parse(study.shapes[i]),
+                                       .study = study.id,
+                                       .further = study.settings,
+                                       .count = study.counts.empty() ? 1 : study.counts[i]});
         if (!study.sweeps.empty() && arguments.has("strategy"))
             arguments.refuse("the study " + study.id + " sweeps settings of its own; leave out --strategy");
         for (const StudySweep &sweep : study.sweeps)
             for (const std::string &text : sweep.shapes)
-                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}, 1, ""});
+                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies});
     }
 }
 
@@ -272,8 +268,8 @@ void write_with_its_use(const Arguments &arguments, const std::string &option, c
          " --shape n1c64h56w56k64r3s3; choose, run, report and compile take it too");
 }
 
-std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
-                                           const SmsGiven &sms_given) {
+std::vector<GpuVariant> asked_gpus(const Arguments &arguments, bool beside_itself,
+                                   const SmsGiven &sms_given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
     if (gpus.empty())
         gpus.emplace_back("h200");
@@ -287,11 +283,11 @@ std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool besi
     const bool several = gpus.size() * sms.size() * settings.size() > 1;
     if (gpus.size() * sms.size() * settings.size() > most_variants)
         refuse_variants(arguments);
-    std::vector<ProfileVariant> variants;
+    std::vector<GpuVariant> variants;
     for (const std::string &gpu : gpus)
         for (const std::optional<std::int64_t> &limit : sms)
             for (const std::vector<std::string> &setting : settings) {
-                ProfileVariant &variant = variants.emplace_back();
+                GpuVariant &variant = variants.emplace_back();
                 variant.profile = find_profile(gpu);
                 supply_assumed(variant.profile, arguments);
                 for (const std::string &text : setting)
@@ -309,15 +305,15 @@ std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool besi
                 if (variant.sms)
                     variant.profile = with_sms(std::move(variant.profile), *variant.sms);
                 if (several)
-                    variant.name = variant.profile.id +
-                                   (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
-                                   (setting.empty() ? "" : ", " + join(setting));
+                    variant.variant = variant.profile.id +
+                                      (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
+                                      (setting.empty() ? "" : ", " + join(setting));
             }
     return variants;
 }
 
-ProfileVariant asked_profile(const Arguments &arguments, const std::string &who, const std::string &instead) {
-    std::vector<ProfileVariant> variants = asked_profiles(arguments, false);
+GpuVariant asked_gpu(const Arguments &arguments, const std::string &who, const std::string &instead) {
+    std::vector<GpuVariant> variants = asked_gpus(arguments, false);
     if (variants.size() > 1)
         arguments.refuse(who + " takes one GPU, one number of SMs and one value of each --set" + instead);
     return std::move(variants.front());
@@ -352,12 +348,9 @@ std::vector<Question> read_questions(const Arguments &arguments, bool beside_its
                                      const SmsGiven &sms_given) {
     const Question asked = asked_of(arguments);
     std::vector<Question> questions;
-    for (ProfileVariant &variant : asked_profiles(arguments, beside_itself, sms_given)) {
+    for (GpuVariant &gpu : asked_gpus(arguments, beside_itself, sms_given)) {
         Question &question = questions.emplace_back(asked);
-        question.profile = std::move(variant.profile);
-        question.sms = variant.sms;
-        question.variant = std::move(variant.name);
-        question.gpu = std::move(variant.title);
+        static_cast<GpuVariant &>(question) = std::move(gpu);
         question.knowledge = read_knowledge(arguments, question.profile);
         question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
         question.known = known_times(arguments, question.profile);

@@ -44,22 +44,13 @@ Question read_question(const Arguments &arguments, const SmsGiven &sms_given = {
 std::vector<Question> read_questions(const Arguments &arguments, bool beside_itself,
                                      const SmsGiven &sms_given = {});
 
-/// A GPU as it is asked about.
-struct ProfileVariant {
-    GpuProfile profile;     ///< with what --assume and --set suppose, limited to `sms`
-    std::optional<int> sms; ///< of --sms
-    std::string name;       ///< of several, what this one has of its own: "h200, 64 SMs"; "" of one
-    std::string title;      ///< "NVIDIA H200 with 64 of its 132 SMs and dram_read_bandwidth=x2"
-};
-
 /// Each --gpu with each number of --sms and each value of --set, in the order of read_questions.
-std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
-                                           const SmsGiven &sms_given = {});
+std::vector<GpuVariant> asked_gpus(const Arguments &arguments, bool beside_itself,
+                                   const SmsGiven &sms_given = {});
 
 /// The only one of them. Throws UsageError where there are several: `who` takes one; `instead` says what else
 /// there is.
-ProfileVariant asked_profile(const Arguments &arguments, const std::string &who,
-                             const std::string &instead = "");
+GpuVariant asked_gpu(const Arguments &arguments, const std::string &who, const std::string &instead = "");
 
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.

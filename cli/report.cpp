@@ -1,16 +1,17 @@
+#include "cli/answers.hpp"
 #include "cli/arguments.hpp"
 #include "cli/bundle.hpp"
 #include "cli/document.hpp"
 #include "cli/forecasts.hpp"
+#include "cli/network.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/report_network.hpp"
-#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines/names.hpp"
+#include "model/base/described.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -18,10 +19,13 @@
 #include "model/fit/fit.hpp"
 #include "model/machine/facts.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "model/record/measured_calls.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
 #include "reports/html.hpp"
+#include "reports/network_page.hpp"
 #include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/profile_page.hpp"
@@ -45,8 +49,9 @@
 #include <vector>
 
 namespace convcast::cli {
-
 namespace {
+
+// ---- what every report writes ----
 
 std::string files_text(const ReportFiles &files) {
     return "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
@@ -83,6 +88,176 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
         text += file.string() + "\n";
     write_file_atomically("-", printable(text + (written.note.empty() ? "" : written.note + "\n")));
 }
+
+/// Writes what the options ask for: the figure of --figure; the archive of --bundle, of `files` and the page;
+/// or `json`, or `text` and the page.
+void write_answer(PageReport report, const Arguments &arguments, const std::function<std::string()> &text,
+                  const std::function<std::string()> &json, const std::function<BundleFiles()> &files = {},
+                  const ReportProgress &progress = {}) {
+    if (arguments.has("figure"))
+        return write_figure(report.figures, report.cases, report.gpu, arguments);
+    if (arguments.has("bundle")) {
+        BundleFiles all = files();
+        const TemporaryFolder folder;
+        const ReportFiles page = write_report(std::move(report), folder.path(), progress);
+        for (auto &[name, path] : files_in(folder.path()))
+            all[name] = std::move(path);
+        const std::string archive = arguments.text("bundle", "");
+        write_bundle(archive, all);
+        return write_file_atomically(
+            "-", printable(fmt::format("{}: {} files{}\n", archive, all.size(),
+                                       page.pdf_note.empty() ? "" : "; " + page.pdf_note)));
+    }
+    const bool as_json = format_of(arguments, false) == Format::json;
+    std::string page;
+    if (!as_json || arguments.has("output"))
+        page = files_text(write_report(std::move(report), arguments.text("output"), progress));
+    write_file_atomically("-", as_json ? json() : printable(text() + page));
+}
+
+// ---- of a network ----
+
+/// The profile that a document's forecasts are of: by --gpu, the document's, or the one of the GPU it was
+/// measured on. Absent where none of these is at hand.
+std::optional<GpuProfile> profile_of(const NetworkRun &run, const Arguments &arguments) {
+    if (arguments.has("gpu"))
+        return find_profile(arguments.text("gpu", ""));
+    const auto gpu = run.conditions.find("gpu");
+    for (const std::string &name : shipped_profiles()) {
+        GpuProfile profile = find_profile(name);
+        if (!run.profile_id.empty() ? profile.id == run.profile_id
+                                    : gpu != run.conditions.end() && profile.name == gpu->second)
+            return profile;
+    }
+    return std::nullopt;
+}
+
+/// Says which of a document's rungs the ladder does not have.
+void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::string &shown) {
+    std::vector<std::string> ids, foreign;
+    for (const Rung &rung : ladder.rungs)
+        ids.push_back(rung.id);
+    std::string close;
+    for (const NetworkCase &item : run.cases)
+        if (item.id && std::ranges::find(ids, *item.id) == ids.end()) {
+            foreign.push_back("\"" + shortened(*item.id) + "\"");
+            close += close.empty() ? did_you_mean(*item.id, ids) : "";
+        }
+    if (!foreign.empty())
+        note(fmt::format(
+            "{}: the ladder of {} has no implementation {}{} What the document says of it is shown, "
+            "without a forecast",
+            shown, run.network, join(foreign), close.empty() ? "." : close));
+}
+
+/// Says that a document is of a network that does not ship: one's own, or a name that was changed.
+void note_foreign_network(const std::string &network, const std::string &shown) {
+    const std::vector<std::string> names = shipped_networks();
+    if (std::ranges::find(names, network) == names.end())
+        note(fmt::format("{}: no network \"{}\" ships{} It is shown as the document says", shown,
+                         shortened(network), did_you_mean(network, names)));
+}
+
+/// Forecasts of a ladder's implementations and of steps on GPUs by this version, and what it says of several
+/// GPUs. Those of a profile that is not at hand stay as they are.
+BesideNetwork forecast_here(NetworkRun &run, const std::string &shown, const Arguments &arguments) {
+    BesideNetwork beside;
+    const Network network = find_network(run.network);
+    note_foreign_rungs(run, find_ladder(network), shown);
+    const auto profile = profile_of(run, arguments);
+    if (!profile)
+        return beside;
+    run = forecast_anew(std::move(run), network, *profile);
+    run.conditions["forecast"] = "by version " + producer().version;
+    const std::vector<DeviceSplit> splits = splits_of(network);
+    const auto by_images = std::ranges::find_if_not(splits, splits_rows);
+    if (run.first().id && by_images != splits.end() && !profile->peers.empty()) {
+        ScalingQuestion question{{}, {*by_images}, {run.first().batch}};
+        for (int device = 0; device < most_split_devices; ++device)
+            question.devices.push_back(device);
+        beside.scaling =
+            scaling_points(forecast_scaling(network, *profile, question), *by_images, run.first().batch);
+    }
+    return beside;
+}
+
+/// What tests/gpu/torch_networks.py writes: seconds of PyTorch by network and batch, in each of its settings.
+struct TorchTime {
+    std::string network;
+    std::int64_t batch = 1;
+    Seconds contiguous, channels_last;                       ///< eager, FP32, tensors in NCHW and in NHWC
+    std::optional<Seconds> compiled, compiled_channels_last; ///< by torch.compile, FP32
+    std::optional<Seconds> tf32, tf32_channels_last, tf32_compiled_channels_last;
+    BOOST_DESCRIBE_CLASS(TorchTime, (),
+                         (network, batch, contiguous, channels_last, compiled, compiled_channels_last, tf32,
+                          tf32_channels_last, tf32_compiled_channels_last),
+                         (), ())
+
+    Seconds fastest_fp32() const {
+        Seconds time = std::min(contiguous, channels_last);
+        for (const std::optional<Seconds> &other : {compiled, compiled_channels_last})
+            time = std::min(time, other.value_or(time));
+        return time;
+    }
+};
+struct TorchTimes {
+    std::string torch, gpu;
+    std::int64_t cudnn = 0; ///< 91900 is 9.19.0
+    std::optional<std::string> date;
+    std::vector<TorchTime> times_s;
+    BOOST_DESCRIBE_CLASS(TorchTimes, (), (torch, cudnn, gpu, date, times_s), (), ())
+};
+
+/// PyTorch's time of the same network on the same GPU, where a recording has it: pytorch.json beside the run.
+std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::string &shown,
+                                         const std::string &gpu) {
+    const std::string file = (std::filesystem::path(shown).parent_path() / "pytorch.json").string();
+    if (!file_exists(shown) || !file_exists(file)) // standard input has no folder
+        return std::nullopt;
+    TorchTimes times;
+    try {
+        times = described::read_document<TorchTimes>(read_file(file), file);
+    } catch (const InputError &error) {
+        note("PyTorch's time is left out: " + std::string(error.what()));
+        return std::nullopt;
+    }
+    if (times.gpu != gpu)
+        return std::nullopt;
+    for (const TorchTime &time : times.times_s)
+        if (time.network == run.network && time.batch == run.first().batch)
+            return OtherTime{fmt::format("PyTorch {} with cuDNN {}.{}, FP32",
+                                         times.torch.substr(0, times.torch.find('+')), times.cudnn / 10000,
+                                         times.cudnn / 100 % 100),
+                             time.fastest_fp32()};
+    return std::nullopt;
+}
+
+/// Of a ladder's document, a whole network's run or its forecast.
+void report_network(NetworkRun run, const std::string &shown, const Arguments &arguments) {
+    const NetworkCase &first = run.first();
+    if (first.training)
+        arguments.refuse_options_of("training");
+    BesideNetwork beside;
+    std::string text;
+    const std::string name = gpu_name(run.conditions, run.profile_id);
+    if (first.is_whole()) {
+        if (!arguments.has("network")) // whose forecast this is
+            note_foreign_network(run.network, shown);
+        if (first.ran())
+            beside.other = time_of_pytorch(run, shown, name);
+        text = bold(first.ran() ? fmt::format("{} on {}, batch {}", run.network, name, first.batch)
+                                : fmt::format("{}, forecast for {}", run.network, run.profile_id)) +
+               ": ";
+    } else if (!first.training) {
+        beside = forecast_here(run, shown, arguments);
+        text = cases_text(run, gpu_name(run.conditions, run.profile_id)) + "\n";
+    }
+    write_answer(
+        report_on(run, beside), arguments, [&] { return text + judgement_of(run, beside.other) + "\n\n"; },
+        [&] { return to_text(described::write(run)); });
+}
+
+// ---- of a run ----
 
 /// Whether the report makes the forecast of a case: a measured one that came without, and every measured one
 /// where facts, a calibration or a number were given to forecast with.
@@ -207,73 +382,11 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
     return out;
 }
 
-/// The archive of --bundle: `files` and a page with its figures, which `write` writes into a folder.
-void write_bundle_of(const Arguments &arguments, BundleFiles files, const TemporaryFolder &folder,
-                     const std::function<ReportFiles(const std::string &folder)> &write) {
-    const ReportFiles page = write(folder.path());
-    for (auto &[name, path] : files_in(folder.path()))
-        files[name] = std::move(path);
-    const std::string archive = arguments.text("bundle", "");
-    write_bundle(archive, files);
-    write_file_atomically("-", printable(fmt::format("{}: {} files{}\n", archive, files.size(),
-                                                     page.pdf_note.empty() ? "" : "; " + page.pdf_note)));
-}
-
-int report_profile(const GpuProfile &profile, const Arguments &arguments) {
-    arguments.refuse_options_of("profile");
-    const PageReport report = report_on(profile);
-    if (arguments.has("bundle") && !arguments.has("figure")) {
-        write_bundle_of(arguments, {{"profile.json", write_profile(profile)}}, TemporaryFolder(),
-                        [&](const std::string &folder) { return write_report(report, folder); });
-        return 0;
-    }
-    return answer_with_page(report, answer(profile) + "\n\n", write_profile(profile), arguments);
-}
-
-} // namespace
-
-int answer_with_page(const PageReport &report, const std::string &text, const std::string &json,
-                     const Arguments &arguments) {
-    if (arguments.has("figure"))
-        return write_figure(report.figures, report.cases, report.gpu, arguments), 0;
-    const bool as_json = format_of(arguments, false) == Format::json;
-    std::string files;
-    if (!as_json || arguments.has("output"))
-        files = files_text(write_report(report, arguments.text("output")));
-    write_file_atomically("-", as_json ? json : printable(text + files));
-    return 0;
-}
-
-int report(const Arguments &arguments) {
-    (void)PaperWidth::parse(arguments.text("width"));
-    const Format format = format_of(arguments, false);
-    const bool sheet = format == Format::csv || format == Format::markdown;
-    if (arguments.has("bundle"))
-        check_bundle_name(arguments.text("bundle"));
-    if (arguments.has("figure") && arguments.has("output"))
-        refuse_overwriting_by_figure(arguments.text("figure", ""), arguments);
-    else if (sheet || arguments.has("bundle"))
-        refuse_overwriting(arguments);
-    else if (arguments.has("output") || format != Format::json)
-        refuse_overwriting_in(arguments.text("output"), arguments);
-    if (!arguments.has("figure") && !sheet)
-        refuse_file_name(arguments, "-o", arguments.text("output"), "a page and its figures",
-                         "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
-                         "--bundle FILE.tar.gz");
-    if (arguments.has("network"))
-        return report_of_forecast(arguments);
-    const std::string file = arguments.positional().front();
-    NamedDocument given = look_at(file);
-    const std::string shown = given.shown;
-    const auto is_a = [&](const char *kind) { return given.is_a(kind); };
-    if (is_a("profile"))
-        return report_profile(given.profile(), arguments);
-    for (const char *kind : {"network_run", "ladder_run", "scaling", "training", "network_forecast"})
-        if (is_a(kind)) // all but the first of version 0.1
-            return report_of_network(*given.text, shown, arguments);
+/// Of a Run document. Returns the exit code.
+int report_run(NamedDocument given, const Arguments &arguments) {
     // An archive holds the document as it is: of very many cases as lines, which are never all in memory.
-    const bool as_lines = arguments.has("bundle") && file_holds_lines(file) &&
-                          cases_in_lines(file) > most_cases_of_page && !arguments.has("time") &&
+    const bool as_lines = arguments.has("bundle") && file_holds_lines(given.name) &&
+                          cases_in_lines(given.name) > most_cases_of_page && !arguments.has("time") &&
                           !arguments.has("times");
     const bool whole = arguments.has("bundle") && !as_lines;
     Run run = given.run([&](Run &piece, std::size_t of) {
@@ -287,19 +400,20 @@ int report(const Arguments &arguments) {
     // Data ships without forecasts: this version makes them. The others stay as they are.
     const bool anew = arguments.has("facts") || arguments.has("calibration") || arguments.has("assume");
     if (std::ranges::any_of(run.cases, [&](const Case &item) { return is_forecast_here(item, anew); })) {
-        profile = document_profile(run, arguments, file);
+        profile = document_profile(run, arguments, given.name);
         knowledge = read_knowledge(arguments, *profile);
         forecast_here(run, *profile, *knowledge, whole, anew);
         run.conditions["forecast"] = (anew ? "again, by version " : "by version ") + producer().version;
         note_knowledge(run, *knowledge);
     } else if (anew) {
-        arguments.refuse(shown + " has no measured case to forecast with --facts, --calibration or " +
-                         "--assume; `convcast predict " + file + "` makes the forecasts of any case anew");
+        arguments.refuse(given.shown + " has no measured case to forecast with --facts, --calibration or " +
+                         "--assume; `convcast predict " + given.name +
+                         "` makes the forecasts of any case anew");
     } else if (arguments.has("gpu")) {
-        profile = document_profile(run, arguments, file);
+        profile = document_profile(run, arguments, given.name);
     } else if (std::ranges::find(profiles, run.profile_id) != profiles.end()) {
         try {
-            profile = document_profile(run, arguments, file);
+            profile = document_profile(run, arguments, given.name);
         } catch (const UsageError &) {
             profile.reset(); // the one that ships is another one
         }
@@ -321,8 +435,6 @@ int report(const Arguments &arguments) {
         if (item.study && std::ranges::find(shipped, *item.study) != shipped.end())
             add(*item.study);
 
-    const bool json = format == Format::json;
-    std::string text;
     const Judged judged =
         profile ? judged_of(run, *profile, (knowledge ? *knowledge : knowledge_for(*profile)).facts)
                 : Judged{};
@@ -332,38 +444,75 @@ int report(const Arguments &arguments) {
     };
     show(0, 1, "statistics");
     const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
-    if (arguments.has("figure")) {
-        write_figure(figures_of(run, statistics, studies), case_columns(statistics),
-                     gpu_name(run.conditions, run.profile_id), arguments);
-        return code_of(run);
-    }
-    if (sheet) {
+    if (const Format format = format_of(arguments, false);
+        !arguments.has("figure") && (format == Format::csv || format == Format::markdown)) {
         write_file_atomically(arguments.text("output", "-"), sheet_text(statistics, format));
         return code_of(run);
     }
-    if (arguments.has("bundle")) {
+    const TemporaryFolder of_lines;
+    const auto files = [&] {
         if (profile && !knowledge)
             knowledge = knowledge_for(*profile);
-        const TemporaryFolder of_page, of_lines;
         std::optional<std::filesystem::path> lines;
         if (as_lines) {
             lines = std::filesystem::path(of_lines.path()) / "run.jsonl";
-            forecast_lines_here(file, lines->string(), run, profile, knowledge, anew);
+            forecast_lines_here(given.name, lines->string(), run, profile, knowledge, anew);
         }
-        write_bundle_of(arguments, documents_of(run, lines, profile, knowledge, studies, arguments.words()),
-                        of_page, [&](const std::string &folder) {
-                            return write_report(report_on(run, studies, statistics, producer()), folder,
-                                                show);
-                        });
-        return code_of(run);
-    }
-    if (!json || arguments.has("output")) {
-        const ReportFiles files =
-            write_report(report_on(run, studies, statistics, producer()), arguments.text("output"), show);
-        text = answer(statistics) + tables_text(statistics) + "\n" + files_text(files);
-    }
-    write_file_atomically("-", json ? to_text(described::write(statistics)) : printable(text));
+        return documents_of(run, lines, profile, knowledge, studies, arguments.words());
+    };
+    write_answer(
+        report_on(run, studies, statistics, producer()), arguments,
+        [&] { return answer(statistics) + tables_text(statistics) + "\n"; },
+        [&] { return to_text(described::write(statistics)); }, files, show);
     return code_of(run);
+}
+
+} // namespace
+
+int report(const Arguments &arguments) {
+    (void)PaperWidth::parse(arguments.text("width"));
+    const Format format = format_of(arguments, false);
+    const bool sheet = format == Format::csv || format == Format::markdown;
+    if (arguments.has("bundle"))
+        check_bundle_name(arguments.text("bundle"));
+    if (arguments.has("figure") && arguments.has("output"))
+        refuse_overwriting_by_figure(arguments.text("figure", ""), arguments);
+    else if (sheet || arguments.has("bundle"))
+        refuse_overwriting(arguments);
+    else if (arguments.has("output") || format != Format::json)
+        refuse_overwriting_in(arguments.text("output"), arguments);
+    if (!arguments.has("figure") && !sheet)
+        refuse_file_name(arguments, "-o", arguments.text("output"), "a page and its figures",
+                         "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
+                         "--bundle FILE.tar.gz");
+    if (arguments.has("network")) {
+        arguments.refuse_options_of("network");
+        GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+        const std::string gpu = profile.name;
+        report_network(forecast_of_network(arguments, {std::move(profile), std::nullopt, "", gpu}),
+                       shown_name(arguments.text("network", "")), arguments);
+        return 0;
+    }
+    NamedDocument given = look_at(arguments.positional().front());
+    if (given.is_a("profile")) {
+        arguments.refuse_options_of("profile");
+        const GpuProfile profile = given.profile();
+        const auto json = [&] { return write_profile(profile); };
+        write_answer(
+            report_on(profile), arguments, [&] { return answer(profile) + "\n\n"; }, json,
+            [&] {
+                return BundleFiles{{"profile.json", json()}};
+            });
+        return 0;
+    }
+    for (const char *kind : {"network_run", "ladder_run", "scaling", "training", "network_forecast"})
+        if (given.is_a(kind)) { // all but the first of version 0.1
+            arguments.refuse_options_of("network");
+            report_network(described::read_document<NetworkRun>(*given.text, given.shown), given.shown,
+                           arguments);
+            return 0;
+        }
+    return report_run(std::move(given), arguments);
 }
 
 } // namespace convcast::cli

@@ -81,170 +81,6 @@ std::vector<std::string> cell_pieces(const std::string &text, std::size_t width)
     return out;
 }
 
-/// Where the columns of a table stand in a window.
-struct TableLayout {
-    std::vector<std::size_t> widths;             ///< 0: not shown
-    std::vector<std::vector<std::size_t>> lines; ///< columns of a row's line, and of those below it
-    std::vector<std::string> hidden;             ///< titles of columns that are left out
-};
-
-constexpr std::size_t indent_below = 2; ///< of the lines below a row's first
-
-class LayoutMaker {
-  public:
-    LayoutMaker(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
-                std::size_t width)
-        : columns_(columns), width_(width), layout_{std::vector<std::size_t>(columns.size()), {{}}, {}} {
-        for (std::size_t c = 0; c < columns.size(); ++c) {
-            whole_.push_back(shown_width(columns[c].title));
-            least_.push_back(whole_.back());
-            for (const auto &row : rows) {
-                whole_[c] = std::max(whole_[c], shown_width(row.at(c)));
-                least_[c] = std::max(least_[c], least_width(row[c], columns[c].fit));
-            }
-        }
-    }
-
-    TableLayout make() && {
-        for (std::size_t c = 0; c < columns_.size(); ++c)
-            if (must(c))
-                layout_.lines.front().push_back(c);
-        move_below(true);
-        cut_texts();
-        move_below(false);
-        add_optional();
-        for (std::size_t line = 0; line < layout_.lines.size(); ++line)
-            widen(line);
-        for (std::size_t c = 0; c < columns_.size(); ++c)
-            if (layout_.widths[c] == 0 && !columns_[c].title.empty())
-                layout_.hidden.push_back(columns_[c].title);
-        return std::move(layout_);
-    }
-
-  private:
-    /// The first column names the row, so it always stays.
-    bool must(std::size_t c) const { return c == 0 || columns_[c].keep == Keep::must; }
-
-    std::size_t used(const std::vector<std::size_t> &line, const std::vector<std::size_t> &widths) const {
-        std::size_t sum = 0;
-        for (const std::size_t c : line)
-            sum += widths[c] + (sum == 0 ? 0 : gap);
-        return sum;
-    }
-
-    bool is_too_wide() const { return used(layout_.lines.front(), least_) > width_; }
-
-    /// Columns of texts, or of numbers, go to lines below, from the left, until the others fit.
-    void move_below(bool texts) {
-        std::vector<std::size_t> &first = layout_.lines.front();
-        std::vector<std::size_t> below;
-        for (std::size_t at = 1; at < first.size() && is_too_wide();)
-            if ((columns_[first[at]].as == As::text) == texts) {
-                below.push_back(first[at]);
-                first.erase(first.begin() + static_cast<std::ptrdiff_t>(at));
-            } else {
-                ++at;
-            }
-        for (const std::size_t c : below) {
-            std::vector<std::size_t> together = layout_.lines.back();
-            together.push_back(c);
-            if (layout_.lines.size() > 1 && used(together, whole_) + indent_below <= width_)
-                layout_.lines.back() = together;
-            else
-                layout_.lines.push_back({c});
-        }
-    }
-
-    /// Texts that may lose their end lose more of it.
-    void cut_texts() {
-        constexpr std::size_t least_in_need = 6;
-        for (const std::size_t c : layout_.lines.front())
-            if (is_too_wide() && columns_[c].fit == Fit::cut && least_[c] > least_in_need)
-                least_[c] -=
-                    std::min(used(layout_.lines.front(), least_) - width_, least_[c] - least_in_need);
-    }
-
-    void add_optional() {
-        std::vector<std::size_t> &first = layout_.lines.front();
-        for (const Keep keep : {Keep::high, Keep::normal, Keep::low})
-            for (std::size_t c = 0; c < columns_.size(); ++c) {
-                if (must(c) || columns_[c].keep != keep || used(first, least_) + gap + least_[c] > width_)
-                    continue;
-                first.insert(std::ranges::lower_bound(first, c), c);
-            }
-    }
-
-    /// Gives the columns of a line the room that is left.
-    void widen(std::size_t line) {
-        const std::vector<std::size_t> &columns = layout_.lines[line];
-        const std::size_t room = width_ - std::min(width_, line == 0 ? 0 : indent_below);
-        for (const std::size_t c : columns)
-            layout_.widths[c] = columns.size() == 1 ? std::min(least_[c], room) : least_[c];
-        for (const std::size_t c : columns)
-            if (const std::size_t taken = used(columns, layout_.widths); taken < room)
-                layout_.widths[c] += std::min(whole_[c] - layout_.widths[c], room - taken);
-    }
-
-    const std::vector<Column> &columns_;
-    std::size_t width_;
-    std::vector<std::size_t> whole_, least_;
-    TableLayout layout_;
-};
-
-/// A line of a row, and more where its cells need them.
-class LinePrinter {
-  public:
-    LinePrinter(const std::vector<Column> &columns, const TableLayout &layout)
-        : columns_(columns), layout_(layout) {}
-
-    template <class CellOf> std::string operator()(const CellOf &cell_of, bool is_title) {
-        std::string text;
-        for (std::size_t line = 0; line < layout_.lines.size(); ++line) {
-            const std::vector<std::size_t> &columns = layout_.lines[line];
-            const bool says_nothing = std::ranges::all_of(
-                columns, [&](std::size_t c) { return cell_of(c).empty() || cell_of(c) == "-"; });
-            if (line == 0 || !says_nothing)
-                text += one(columns, line == 0 ? 0 : indent_below, cell_of, is_title);
-        }
-        return text;
-    }
-
-    bool knobs_cut() const { return knobs_cut_; }
-
-  private:
-    template <class CellOf>
-    std::string one(const std::vector<std::size_t> &columns, std::size_t indent, const CellOf &cell_of,
-                    bool is_title) {
-        std::string text(indent, ' '), below;
-        std::size_t start = indent;
-        for (const std::size_t c : columns) {
-            const std::size_t room = layout_.widths[c];
-            std::string cell = cell_of(c);
-            const bool alone = columns.size() == 1 && columns_[c].fit == Fit::whole;
-            if (shown_width(cell) > room && is_title) {
-                cell = first_columns(cell, room);
-            } else if (shown_width(cell) > room && (columns_[c].fit == Fit::wrap || alone)) {
-                const std::vector<std::string> parts = cell_pieces(cell, room);
-                cell = parts.front();
-                for (std::size_t i = 1; i < parts.size(); ++i)
-                    below += std::string(start, ' ') + parts[i] + "\n";
-            } else if (shown_width(cell) > room) {
-                knobs_cut_ = knobs_cut_ || columns_[c].fit == Fit::knobs;
-                cell = abridged(cell, room, columns_[c].fit);
-            }
-            const std::string padding(room - std::min(room, shown_width(cell)), ' ');
-            text += (start == indent ? "" : std::string(gap, ' ')) +
-                    (columns_[c].as != As::text && columns.size() > 1 ? padding + cell : cell + padding);
-            start += room + gap;
-        }
-        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + below;
-    }
-
-    const std::vector<Column> &columns_;
-    const TableLayout &layout_;
-    bool knobs_cut_ = false;
-};
-
 std::string number_text(double number, As as, const TimeUnit &times) {
     switch (as) {
     case As::ratio:
@@ -275,28 +111,170 @@ std::vector<std::vector<std::string>> cell_texts(const Table &of) {
     return rows;
 }
 
+/// A table in a window: which columns stand side by side in a row's line, and which in lines below it.
+class TableText {
+  public:
+    TableText(const Table &of, std::size_t width)
+        : columns_(of.columns), rows_(cell_texts(of)), width_(width) {
+        for (std::size_t c = 0; c < columns_.size(); ++c) {
+            if (columns_[c].as == As::time)
+                columns_[c].title += " (" + time_unit(of).name + ")";
+            whole_.push_back(shown_width(columns_[c].title));
+            least_.push_back(whole_.back());
+            for (const auto &row : rows_) {
+                whole_[c] = std::max(whole_[c], shown_width(row.at(c)));
+                least_[c] = std::max(least_[c], least_width(row[c], columns_[c].fit));
+            }
+            if (must(c))
+                first_line().push_back(c);
+        }
+        move_below(true);
+        cut_texts();
+        move_below(false);
+        add_optional();
+        for (std::size_t line = 0; line < lines_.size(); ++line)
+            widen(line);
+    }
+
+    std::string text() {
+        std::string text = bold(row_text([&](std::size_t c) { return columns_[c].title; }, true));
+        for (const auto &row : rows_)
+            text += row_text([&](std::size_t c) { return row[c]; }, false);
+        return text;
+    }
+
+    /// What a wider window also shows.
+    std::vector<std::string> hidden() const {
+        std::vector<std::string> titles;
+        for (std::size_t c = 0; c < columns_.size(); ++c)
+            if (widths_[c] == 0 && !columns_[c].title.empty())
+                titles.push_back(columns_[c].title);
+        if (knobs_cut_)
+            titles.emplace_back("all knobs");
+        return titles;
+    }
+
+  private:
+    std::vector<std::size_t> &first_line() { return lines_.front(); }
+    static std::size_t indent_of(std::size_t line) { return line == 0 ? 0 : 2; }
+
+    /// The first column names the row, so it always stays.
+    bool must(std::size_t c) const { return c == 0 || columns_[c].keep == Keep::must; }
+
+    std::size_t used(const std::vector<std::size_t> &line, const std::vector<std::size_t> &widths) const {
+        std::size_t sum = 0;
+        for (const std::size_t c : line)
+            sum += widths[c] + (sum == 0 ? 0 : gap);
+        return sum;
+    }
+
+    bool is_too_wide() { return used(first_line(), least_) > width_; }
+
+    /// Columns of texts, or of numbers, go to lines below, from the left, until the others fit.
+    void move_below(bool texts) {
+        std::vector<std::size_t> below;
+        for (std::size_t at = 1; at < first_line().size() && is_too_wide();)
+            if ((columns_[first_line()[at]].as == As::text) == texts) {
+                below.push_back(first_line()[at]);
+                first_line().erase(first_line().begin() + static_cast<std::ptrdiff_t>(at));
+            } else {
+                ++at;
+            }
+        for (const std::size_t c : below) {
+            std::vector<std::size_t> together = lines_.back();
+            together.push_back(c);
+            if (lines_.size() > 1 && used(together, whole_) + indent_of(1) <= width_)
+                lines_.back() = together;
+            else
+                lines_.push_back({c});
+        }
+    }
+
+    /// Texts that may lose their end lose more of it.
+    void cut_texts() {
+        constexpr std::size_t least_in_need = 6;
+        for (const std::size_t c : first_line())
+            if (is_too_wide() && columns_[c].fit == Fit::cut && least_[c] > least_in_need)
+                least_[c] -= std::min(used(first_line(), least_) - width_, least_[c] - least_in_need);
+    }
+
+    void add_optional() {
+        for (const Keep keep : {Keep::high, Keep::normal, Keep::low})
+            for (std::size_t c = 0; c < columns_.size(); ++c)
+                if (!must(c) && columns_[c].keep == keep &&
+                    used(first_line(), least_) + gap + least_[c] <= width_)
+                    first_line().insert(std::ranges::lower_bound(first_line(), c), c);
+    }
+
+    /// Gives the columns of a line the room that is left.
+    void widen(std::size_t line) {
+        widths_.resize(columns_.size());
+        const std::size_t room = width_ - std::min(width_, indent_of(line));
+        for (const std::size_t c : lines_[line])
+            widths_[c] = lines_[line].size() == 1 ? std::min(least_[c], room) : least_[c];
+        for (const std::size_t c : lines_[line])
+            if (const std::size_t taken = used(lines_[line], widths_); taken < room)
+                widths_[c] += std::min(whole_[c] - widths_[c], room - taken);
+    }
+
+    /// A line of a row, and more where its cells need them.
+    template <class CellOf> std::string row_text(const CellOf &cell_of, bool is_title) {
+        std::string text;
+        for (std::size_t line = 0; line < lines_.size(); ++line) {
+            const bool says_nothing = std::ranges::all_of(
+                lines_[line], [&](std::size_t c) { return cell_of(c).empty() || cell_of(c) == "-"; });
+            if (line == 0 || !says_nothing)
+                text += line_text(lines_[line], indent_of(line), cell_of, is_title);
+        }
+        return text;
+    }
+
+    template <class CellOf>
+    std::string line_text(const std::vector<std::size_t> &columns, std::size_t indent, const CellOf &cell_of,
+                          bool is_title) {
+        std::string text(indent, ' '), below;
+        std::size_t start = indent;
+        for (const std::size_t c : columns) {
+            const std::size_t room = widths_[c];
+            std::string cell = cell_of(c);
+            const bool alone = columns.size() == 1 && columns_[c].fit == Fit::whole;
+            if (shown_width(cell) > room && is_title) {
+                cell = first_columns(cell, room);
+            } else if (shown_width(cell) > room && (columns_[c].fit == Fit::wrap || alone)) {
+                const std::vector<std::string> parts = cell_pieces(cell, room);
+                cell = parts.front();
+                for (std::size_t i = 1; i < parts.size(); ++i)
+                    below += std::string(start, ' ') + parts[i] + "\n";
+            } else if (shown_width(cell) > room) {
+                knobs_cut_ = knobs_cut_ || columns_[c].fit == Fit::knobs;
+                cell = abridged(cell, room, columns_[c].fit);
+            }
+            const std::string padding(room - std::min(room, shown_width(cell)), ' ');
+            text += (start == indent ? "" : std::string(gap, ' ')) +
+                    (columns_[c].as != As::text && columns.size() > 1 ? padding + cell : cell + padding);
+            start += room + gap;
+        }
+        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + below;
+    }
+
+    std::vector<Column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+    std::size_t width_;
+    std::vector<std::size_t> whole_, least_, widths_; ///< of each column; of `widths_` 0: not shown
+    std::vector<std::vector<std::size_t>> lines_{{}}; ///< columns of a row's line, and of those below it
+    bool knobs_cut_ = false;
+};
+
 } // namespace
 
 std::string table(const Table &of, std::size_t width) {
     if (of.rows.empty())
         return "";
-    std::vector<Column> columns = of.columns;
-    for (Column &column : columns)
-        if (column.as == As::time)
-            column.title += " (" + time_unit(of).name + ")";
-    const std::vector<std::vector<std::string>> rows = cell_texts(of);
-    const TableLayout layout =
-        LayoutMaker(columns, rows, width_is_known() ? width : std::string::npos).make();
-    LinePrinter line(columns, layout);
-    std::string text = bold(line([&](std::size_t c) { return columns[c].title; }, true));
-    for (const auto &row : rows)
-        text += line([&](std::size_t c) { return row[c]; }, false);
-    std::vector<std::string> more = layout.hidden;
-    if (line.knobs_cut())
-        more.emplace_back("all knobs");
-    if (!more.empty())
-        text += wrapped("(a wider terminal also shows: " + join(more) + ")", 0, width);
-    return text;
+    TableText whole(of, width_is_known() ? width : std::string::npos);
+    const std::string text = whole.text();
+    const std::vector<std::string> hidden = whole.hidden();
+    return text +
+           (hidden.empty() ? "" : wrapped("(a wider terminal also shows: " + join(hidden) + ")", 0, width));
 }
 
 } // namespace convcast::cli

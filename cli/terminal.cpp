@@ -159,12 +159,16 @@ std::string fitted(const std::string &page, std::size_t width) {
     return out;
 }
 
+void add_once(std::vector<std::string> &names, const std::string &name) {
+    if (std::ranges::find(names, name) == names.end())
+        names.push_back(name);
+}
+
 void add_to(ByReason &reasons, const std::string &reason, const std::string &name) {
     auto same = std::ranges::find_if(reasons, [&](const auto &entry) { return entry.first == reason; });
     if (same == reasons.end())
         same = reasons.insert(reasons.end(), {reason, {}});
-    if (std::ranges::find(same->second, name) == same->second.end())
-        same->second.push_back(name);
+    add_once(same->second, name);
 }
 
 std::string bold(const std::string &text) {

@@ -49,6 +49,9 @@ std::string headed(const std::string &lead, const std::string &text, std::size_t
 /// whole.
 std::string table(const Table &table, std::size_t width = terminal_width());
 
+/// Adds a name unless it stands there.
+void add_once(std::vector<std::string> &names, const std::string &name);
+
 /// Names by what is said of them together, in the order of the first of each.
 using ByReason = std::vector<std::pair<std::string, std::vector<std::string>>>;
 /// Adds a name to those of its reason, unless it stands there.

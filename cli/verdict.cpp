@@ -113,6 +113,58 @@ std::string rate_words(const Rates &rates, const std::string &strategy) {
     return text;
 }
 
+/// "10.4 us, nine of ten from 9.10 us to 12.3 us; 2.66x the speed of light": time, interval, and how far it
+/// is from the bound.
+std::string time_words(const Prediction &p) {
+    std::string text = short_time(*p.time_s) + ", " + interval_words(p);
+    if (p.times.tier0_s)
+        text += fmt::format("; {:.2f}x the speed of light ({})", *p.time_s / *p.times.tier0_s,
+                            short_time(*p.times.tier0_s));
+    if (p.tied_s && *p.tied_s > *p.time_s)
+        text += fmt::format("; {} in the mean of the settings within {:.0f} % of it", short_time(*p.tied_s),
+                            100.0 * (tie_of(*p.time_s) - 1.0));
+    if (p.assumed_low_s && p.assumed_high_s)
+        text += fmt::format("; {} to {} as the numbers that were assumed lie in their ranges",
+                            short_time(*p.assumed_low_s), short_time(*p.assumed_high_s));
+    return text;
+}
+
+/// "exposed: FMA pipes 17 % and issue slots 32 % busy, less than 60 %; ...": a regime with the shares that
+/// make it one, each group beside its threshold of R5.
+std::string regime_words(const Prediction &p, const GpuProfile &profile) {
+    if (!p.regimes || !p.regimes->tier2)
+        return "";
+    const Regime regime = *p.regimes->tier2;
+    if (!p.plan || !p.work)
+        return words_of(regime);
+    const Utilisation busy = utilisation_of(*p.plan, *p.work, *p.time_s, profile);
+    const std::vector<BusyShare> arithmetic = {{"FMA pipes", busy.fma}, {"issue slots", busy.issue}},
+                                 memory = {{"DRAM", busy.dram}, {"L2", busy.l2}};
+    std::string text = std::string(words_of(regime)) + ": ";
+    if (regime == Regime::compute_hidden)
+        text += busy_words(arithmetic, busy_fma_share) + "; DRAM " + percent(busy.dram) + ", L2 " +
+                percent(busy.l2);
+    else if (regime == Regime::bulk_hidden)
+        text += busy_words(memory, busy_memory_share) + "; " + idle_words(arithmetic, busy_fma_share);
+    else
+        text += idle_words(arithmetic, busy_fma_share) + "; " + idle_words(memory, busy_memory_share);
+    text += "; " + launch_words(*p.plan, profile.limits.sm_count);
+    if (p.regimes->paper && *p.regimes->paper != regime)
+        text += std::string("; the paper's rule says ") + words_of(*p.regimes->paper);
+    return text;
+}
+
+/// The largest leaves of the tree with their seconds, "shared memory 4.31 us, FMA 3.02 us": what each adds to
+/// the time (V1).
+std::string largest_terms(const Term &term, std::size_t most) {
+    std::vector<Bar> bars = waterfall(term);
+    std::ranges::stable_sort(bars, std::ranges::greater(), &Bar::added_s);
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, bars.size()) && bars[i].added_s.value > 0.0; ++i)
+        text += (text.empty() ? "" : ", ") + bars[i].name + " " + short_time(bars[i].added_s);
+    return text;
+}
+
 /// The assumptions of all forecasts that were made with it, a paragraph each, for a terminal.
 std::string assumptions_text(const Knowledge &knowledge) {
     std::string text, numbers;
@@ -166,50 +218,9 @@ Cell time_cell(const std::optional<Seconds> &time) {
     return time ? Cell(short_time(*time)) : Cell();
 }
 
-std::string time_words(const Prediction &p) {
-    std::string text = short_time(*p.time_s) + ", " + interval_words(p);
-    if (p.times.tier0_s)
-        text += fmt::format("; {:.2f}x the speed of light ({})", *p.time_s / *p.times.tier0_s,
-                            short_time(*p.times.tier0_s));
-    if (p.tied_s && *p.tied_s > *p.time_s)
-        text += fmt::format("; {} in the mean of the settings within {:.0f} % of it", short_time(*p.tied_s),
-                            100.0 * (tie_of(*p.time_s) - 1.0));
-    if (p.assumed_low_s && p.assumed_high_s)
-        text += fmt::format("; {} to {} as the numbers that were assumed lie in their ranges",
-                            short_time(*p.assumed_low_s), short_time(*p.assumed_high_s));
-    return text;
-}
-
-std::string regime_words(const Prediction &p, const GpuProfile &profile) {
-    if (!p.regimes || !p.regimes->tier2)
-        return "";
-    const Regime regime = *p.regimes->tier2;
-    if (!p.plan || !p.work)
-        return words_of(regime);
-    const Utilisation busy = utilisation_of(*p.plan, *p.work, *p.time_s, profile);
-    const std::vector<BusyShare> arithmetic = {{"FMA pipes", busy.fma}, {"issue slots", busy.issue}},
-                                 memory = {{"DRAM", busy.dram}, {"L2", busy.l2}};
-    std::string text = std::string(words_of(regime)) + ": ";
-    if (regime == Regime::compute_hidden)
-        text += busy_words(arithmetic, busy_fma_share) + "; DRAM " + percent(busy.dram) + ", L2 " +
-                percent(busy.l2);
-    else if (regime == Regime::bulk_hidden)
-        text += busy_words(memory, busy_memory_share) + "; " + idle_words(arithmetic, busy_fma_share);
-    else
-        text += idle_words(arithmetic, busy_fma_share) + "; " + idle_words(memory, busy_memory_share);
-    text += "; " + launch_words(*p.plan, profile.limits.sm_count);
-    if (p.regimes->paper && *p.regimes->paper != regime)
-        text += std::string("; the paper's rule says ") + words_of(*p.regimes->paper);
-    return text;
-}
-
-std::string largest_terms(const Term &term, std::size_t most) {
-    std::vector<Bar> bars = waterfall(term);
-    std::ranges::stable_sort(bars, std::ranges::greater(), &Bar::added_s);
-    std::string text;
-    for (std::size_t i = 0; i < std::min(most, bars.size()) && bars[i].added_s.value > 0.0; ++i)
-        text += (text.empty() ? "" : ", ") + bars[i].name + " " + short_time(bars[i].added_s);
-    return text;
+std::string time_lines(const Prediction &p, const GpuProfile &profile, std::size_t terms) {
+    return verdict_line("time", time_words(p)) + verdict_line("regime", regime_words(p, profile)) +
+           (p.term ? verdict_line("time goes to", largest_terms(*p.term, terms)) : "");
 }
 
 std::string known_lines(const Case &item, const Question &question,
@@ -246,9 +257,12 @@ std::string known_lines(const Case &item, const Question &question,
     return lines + verdict_line("libraries", libraries);
 }
 
-std::string all_assumptions(const std::vector<const Question *> &questions, bool whole,
-                            const std::string &where) {
+std::string all_assumptions(const std::vector<Row> &rows, bool whole, const std::string &where) {
     constexpr std::ptrdiff_t short_enough = 12; // lines
+    std::vector<const Question *> questions;
+    for (const Row &row : rows)
+        if (row.item->forecast_s() && std::ranges::find(questions, row.question) == questions.end())
+            questions.push_back(row.question);
     std::string text;
     for (const Question *question : questions)
         if (const std::string said = assumptions_text(question->knowledge);
@@ -296,7 +310,7 @@ std::string refusal_line(const Case &item) {
 
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster) {
     const auto none = [](const std::string &) { return false; };
-    std::string out = bold(wrapped(shape_words(item.name.value_or(""), item.shape) + " on " + question.gpu +
+    std::string out = bold(wrapped(shape_words(item.name.value_or(""), item.shape) + " on " + question.title +
                                    ", " + item.called()));
     if (item.status != Status::ok)
         return out + refusal_line(item);
@@ -314,9 +328,7 @@ std::string verdict(const Case &item, const Question &question, const std::optio
                (p.rates && p.rates->fmas_per_l2_byte
                     ? verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")))
                     : "");
-    out += verdict_line("time", time_words(p));
-    out += verdict_line("regime", regime_words(p, question.profile));
-    out += verdict_line("time goes to", largest_terms(*p.term, 4));
+    out += time_lines(p, question.profile, 4);
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
     out += known_lines(item, question, none);

@@ -74,6 +74,7 @@ Choice choice_of(const ConvShape &shape, const GpuProfile &profile, const Knowle
         out.left_out = take_out_tensor_cores(all);
     out.settings = std::ssize(all.settings);
     std::vector<std::optional<Seconds>> times;
+    const Gpu gpu(profile);
     for (std::size_t i = 0; i < all.settings.size(); ++i) {
         RankedSetting &setting = all.settings[i];
         times.push_back(setting.time);
@@ -86,7 +87,7 @@ Choice choice_of(const ConvShape &shape, const GpuProfile &profile, const Knowle
         const bool shown = i < extent.top || (extent.why && setting.time && first);
         if (!shown && !(first && extent.regimes))
             continue;
-        Case item = forecast_planned(std::move(setting.planned), shape, profile, knowledge);
+        Case item = forecast_planned(std::move(setting.planned), shape, gpu, knowledge);
         if (first && extent.regimes && item.prediction->regimes)
             out.best.back().regime = item.prediction->regimes->tier2;
         if (shown) {

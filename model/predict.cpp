@@ -60,8 +60,10 @@ bool add_times(Prediction &prediction, const Plan &plan, const ConvShape &shape,
     return prediction.time_s.has_value();
 }
 
-Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu, const Knowledge &knowledge,
-                   const Work *given) {
+} // namespace
+
+Case forecast_planned(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
+                      const Knowledge &knowledge, const Work *given) {
     const GpuProfile &profile = gpu.profile;
     Case out;
     out.shape = shape.id();
@@ -102,20 +104,13 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
     return out;
 }
 
-} // namespace
-
-Case forecast_planned(PlannedStrategy planned, const ConvShape &shape, const GpuProfile &profile,
-                      const Knowledge &knowledge) {
-    return forecast_case(std::move(planned), shape, Gpu(profile), knowledge, nullptr);
-}
-
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
              const Knowledge &knowledge, const Work *given) {
     const Gpu gpu(profile);
     auto planned = compiled_plan(strategy, shape, gpu, knowledge.facts);
     if (auto *why = std::get_if<Infeasible>(&planned))
         return refused_case(strategy, shape, profile, std::move(*why));
-    return forecast_case(std::move(std::get<PlannedStrategy>(planned)), shape, gpu, knowledge, given);
+    return forecast_planned(std::move(std::get<PlannedStrategy>(planned)), shape, gpu, knowledge, given);
 }
 
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile) {
@@ -178,7 +173,7 @@ std::vector<Case> choose(const ConvShape &shape, const GpuProfile &profile, cons
     const Gpu gpu(profile);
     std::vector<Case> chosen(ranking.settings.size());
     in_parallel(chosen.size(), [&](std::size_t i) {
-        chosen[i] = forecast_case(std::move(ranking.settings[i].planned), shape, gpu, knowledge, nullptr);
+        chosen[i] = forecast_planned(std::move(ranking.settings[i].planned), shape, gpu, knowledge);
     });
     for (RefusedStrategy &refused : ranking.refused)
         chosen.push_back(refused_case(refused.setting, shape, profile, std::move(refused.why)));

@@ -20,8 +20,8 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
              const Knowledge &knowledge = {}, const Work *given = nullptr);
 
 /// The same of a plan that a ranking made (model/choose/ranking.hpp).
-Case forecast_planned(PlannedStrategy planned, const ConvShape &shape, const GpuProfile &profile,
-                      const Knowledge &knowledge);
+Case forecast_planned(PlannedStrategy planned, const ConvShape &shape, const Gpu &gpu,
+                      const Knowledge &knowledge, const Work *given = nullptr);
 
 /// The same of a strategy that cannot do the shape.
 Case refused_case(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,

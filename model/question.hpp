@@ -19,16 +19,22 @@ inline constexpr const char *own_word = "own";
 
 struct AskedShape {
     ConvShape shape;
-    std::optional<std::string> study;
-    std::vector<std::string> settings; ///< of the study's sweep: these strategies and no others
-    std::vector<std::string> further;  ///< of the study: besides what each strategy takes of itself
-    std::int64_t count = 1;            ///< layers of the network or the list that have it
-    std::string name;                  ///< of the layer, where a list gives one
+    std::optional<std::string> study{};
+    std::vector<std::string> settings{}; ///< of the study's sweep: these strategies and no others
+    std::vector<std::string> further{};  ///< of the study: besides what each strategy takes of itself
+    std::int64_t count = 1;              ///< layers of the network or the list that have it
+    std::string name{};                  ///< of the layer, where a list gives one
 };
 
-struct Question {
-    GpuProfile profile;     ///< with what --assume supposes
-    std::optional<int> sms; ///< that `profile` was limited to
+/// A GPU as it is asked about.
+struct GpuVariant {
+    GpuProfile profile;     ///< with what --assume and --set suppose, limited to `sms`
+    std::optional<int> sms; ///< of --sms
+    std::string variant;    ///< of several what this one has of its own: "h200, 64 SMs"; "" of one
+    std::string title;      ///< "NVIDIA H200 with 64 of its 132 SMs and dram_read_bandwidth=x2"
+};
+
+struct Question : GpuVariant {
     Knowledge knowledge;
     std::vector<AskedShape> shapes;
     std::vector<OwnKernel> own_kernels;  ///< of --kernel, asked of every shape
@@ -38,9 +44,7 @@ struct Question {
     std::function<std::optional<std::vector<std::string>>(const std::string &text, const ConvShape &shape)>
         baselines;
     std::shared_ptr<const KnownTimes> known; ///< recorded on this GPU; absent where nobody looked
-    std::string variant; ///< of several questions what this one has of its own: "h200, 64 SMs"
-    std::string gpu;     ///< for titles: its name and what is supposed of it
-    std::string images;  ///< for titles: ", batch 64" where --batch replaces the images of a list
+    std::string images; ///< for titles: ", batch 64" where --batch replaces the images of a list
 };
 
 /// Sets the study, the name and the count of a case to those that its shape was asked with.
