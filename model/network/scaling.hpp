@@ -6,6 +6,8 @@
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
 
+#include <boost/describe.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +38,8 @@ struct ScalingPoint {
     Seconds weak_s;     ///< of as many batches as GPUs
     Seconds exchange_s; ///< of the divided batch: what the exchange of gradients takes
     double strong_efficiency = 1.0, weak_efficiency = 1.0;
+    BOOST_DESCRIBE_CLASS(ScalingPoint, (),
+                         (gpus, strong_s, weak_s, exchange_s, strong_efficiency, weak_efficiency), (), ())
 };
 
 /// A split by images of `batch` on 1, 2, 4, ... GPUs, where the document has both cases of it: as forecast,

@@ -9,10 +9,14 @@
 #include "model/shape/expression.hpp"
 #include "model/strategies/list.hpp"
 
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace convcast {
@@ -35,40 +39,33 @@ PaperTextKind text_kind_of(const std::string &field) {
     return found == kinds.end() ? sentence : found->second;
 }
 
+/// The same of what `kind` and `path` are known of: of a text itself, of what an optional, a list or a map
+/// holds, of the members of a struct.
+template <class T>
+void each_text(const T &value, const std::string &path, PaperTextKind kind, const EachPaperText &call) {
+    if constexpr (std::is_same_v<T, std::string>) {
+        const bool computed = kind == PaperTextKind::plain && value.starts_with('=');
+        call(path, value.substr(computed ? 1 : 0), computed ? PaperTextKind::expression : kind);
+    } else if constexpr (described::IsOptional<T>::value) {
+        if (value)
+            each_text(*value, path, kind, call);
+    } else if constexpr (described::IsVector<T>::value) {
+        for (std::size_t i = 0; i < value.size(); ++i)
+            each_text(value[i], path + "/" + std::to_string(i), kind, call);
+    } else if constexpr (described::IsMap<T>::value) {
+        for (const auto &[name, element] : value)
+            each_text(element, path + "/" + name, kind, call);
+    } else if constexpr (boost::describe::has_describe_members<T>::value) {
+        boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
+            each_text(value.*member.pointer, path + "/" + member.name, text_kind_of(member.name), call);
+        });
+    }
+}
+
 } // namespace
 
 void each_text(const PaperMethod &method, const EachPaperText &call) {
-    using Kind = JsonEvent::Kind;
-    /// An object or a list that is open, or the next value.
-    struct Place {
-        std::string path;
-        PaperTextKind kind = PaperTextKind::sentence;
-        bool list = false;
-        std::size_t elements = 0;
-    };
-    std::vector<Place> open;
-    Place next;
-    // As a document, which has every field's name.
-    described::tell(described::type_of<PaperMethod>(), &method, [&](const JsonEvent &event) {
-        if (event.kind == Kind::key) {
-            const std::string key(event.text);
-            const PaperTextKind above = open.back().kind; // the keys of "values" are names
-            next = {open.back().path + "/" + key,
-                    above == PaperTextKind::expression ? above : text_kind_of(key)};
-            return;
-        }
-        if (event.ends())
-            return open.pop_back();
-        if (!open.empty() && open.back().list)
-            next = {open.back().path + "/" + std::to_string(open.back().elements++), open.back().kind};
-        if (event.begins())
-            open.push_back({next.path, next.kind, event.kind == Kind::array});
-        if (event.kind == Kind::string) {
-            const bool computed = next.kind == PaperTextKind::plain && event.text.starts_with('=');
-            call(next.path, std::string(event.text.substr(computed ? 1 : 0)),
-                 computed ? PaperTextKind::expression : next.kind);
-        }
-    });
+    each_text(method, "", PaperTextKind::plain, call);
 }
 
 void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
@@ -78,15 +75,6 @@ void require_one_of(const std::string &name, const std::vector<std::string> &kno
     const std::string one = example.empty() && !known.empty() ? known.front() : example;
     problem(field, "expected " + what + (one.empty() ? "" : ", for example \"" + one + "\"") + ", found \"" +
                        shortened(name) + "\"" + did_you_mean(name, known));
-}
-
-void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
-                    const std::string &place, std::vector<InputProblem> &problems,
-                    const std::string &example) {
-    const FieldProblem add = [&](const std::string &where, const std::string &message) {
-        problems.push_back({where, message});
-    };
-    require_one_of(name, known, what, place, add, example);
 }
 
 void check_texts(const PaperMethod &method, const std::string &field, const FieldProblem &problem) {

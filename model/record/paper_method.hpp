@@ -238,10 +238,6 @@ void each_text(const PaperMethod &method, const EachPaperText &call);
 /// "swep"; did you mean 'sweep'?" `example` "" is the first that is known.
 void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
                     const std::string &field, const FieldProblem &problem, const std::string &example = "");
-/// The same as a problem at a place.
-void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
-                    const std::string &place, std::vector<InputProblem> &problems,
-                    const std::string &example = "");
 
 /// Tells `problem` of each text of a method that cannot be read as the expression, sentence, setting or study
 /// that it should be. `field` is the place of the method.

@@ -35,83 +35,73 @@ std::string place_of(const PaperItem &item, const Paper &paper) {
     return "/items/" + std::to_string(found - paper.items.begin()) + "/answer";
 }
 
-/// A method that answers an item, and where it stands: in the item's paper, else in another one.
-struct AskedMethod {
-    PaperMethod method;
-    std::string place;
+/// The methods that answer an item, in the order of their answers.
+struct AskedMethods {
+    struct Method {
+        PaperMethod method;
+        std::string place; ///< in the item's paper, else in another one
+    };
+    std::vector<Method> all;
+    PaperMethod names; ///< the times, values and lists of all of them, which each of them may use
 };
 
-/// Adds the times, values and lists of another method but for those that it has itself.
-void add_names(PaperMethod &to, const PaperMethod &from) {
-    to.times.insert(from.times.begin(), from.times.end());
-    to.values.insert(from.values.begin(), from.values.end());
-    to.lists.insert(from.lists.begin(), from.lists.end());
-}
-
-/// The methods of an item in the order of their answers: the method that its `by` names, its own method, then
-/// the methods that its `also` names, each followed by its parts. A name that the item defines replaces the
-/// same name of a method. Adds a problem for each name that no method has.
-std::vector<AskedMethod> methods_of(const PaperItem &item, const Paper &paper,
-                                    std::vector<InputProblem> &problems) {
+/// The method that an item's `by` names, its own method, then the methods that its `also` names, each
+/// followed by its parts. A name that the item defines replaces the same name of a method. Adds a problem for
+/// each name that no method has.
+AskedMethods methods_of(const PaperItem &item, const Paper &paper, const FieldProblem &problem) {
     const PaperAnswer &answer = item.answer;
     const std::string place = place_of(item, paper);
-    std::vector<AskedMethod> all;
-    const auto with_parts = [&](PaperMethod method) {
-        for (const std::string &name : method.parts)
-            if (const PaperMethod *part = find_method(paper, name))
-                add_names(method, *part);
-        return method;
-    };
-    const auto add_as = [&](const std::string &name, const std::string &field, const PaperMethod &asking,
-                            auto add) {
-        if (const PaperMethod *shared = find_method(paper, name)) {
-            PaperMethod method = *shared;
-            method.times = asking.times, method.values = asking.values, method.lists = asking.lists;
-            add_names(method, *shared);
-            add(method, paper.methods.contains(name) ? "/methods/" + name : field + " = " + name);
-        } else {
-            require_one_of(name, method_names(paper), "a method", field, problems, "gains");
-        }
-    };
+    AskedMethods asked;
     const auto add = [&](const PaperMethod &method, const std::string &at) {
-        all.push_back({with_parts(method), at});
-        const PaperMethod whole = all.back().method;
-        for (std::size_t i = 0; i < whole.parts.size(); ++i)
-            add_as(whole.parts[i], at + "/parts/" + std::to_string(i), whole,
-                   [&](PaperMethod part, const std::string &its) {
-                       part.batch = whole.batch;
-                       all.push_back({std::move(part), its});
-                   });
+        asked.all.push_back({method, at});
+        asked.names.times.insert(method.times.begin(), method.times.end());
+        asked.names.values.insert(method.values.begin(), method.values.end());
+        asked.names.lists.insert(method.lists.begin(), method.lists.end());
     };
-    const PaperMethod own = with_parts(answer.method.value_or(PaperMethod()));
+    const auto add_named = [&](const std::string &name, const std::string &field) {
+        if (const PaperMethod *shared = find_method(paper, name))
+            add(*shared, paper.methods.contains(name) ? "/methods/" + name : field + " = " + name);
+        else
+            require_one_of(name, method_names(paper), "a method", field, problem, "gains");
+    };
+    const PaperMethod own = answer.method.value_or(PaperMethod());
+    asked.names = own; // before those of other methods
     if (answer.by)
-        add_as(*answer.by, place + "/by", own, add);
-    if (own.answers())
-        add(own, place + "/method");
+        add_named(*answer.by, place + "/by");
+    add(own, place + "/method");
     for (std::size_t i = 0; i < answer.also.size(); ++i)
-        add_as(answer.also[i], place + "/also/" + std::to_string(i), own, add);
-    return all;
+        add_named(answer.also[i], place + "/also/" + std::to_string(i));
+    const std::vector<AskedMethods::Method> whole = std::exchange(asked.all, {});
+    for (const auto &[method, at] : whole) {
+        asked.all.push_back({method, at});
+        for (std::size_t i = 0; i < method.parts.size(); ++i) {
+            add_named(method.parts[i], at + "/parts/" + std::to_string(i));
+            asked.all.back().method.batch = method.batch;
+        }
+    }
+    return asked;
 }
 
 /// The network and the rungs of its ladder that an item names.
-void check_rungs(const PaperItem &item, const std::string &place, std::vector<InputProblem> &problems) {
+void check_rungs(const PaperItem &item, const std::string &place, const FieldProblem &problem) {
     if (!item.answer.network)
         return;
-    or_problem(problems, place + "/network", [&] {
+    or_problem(problem, place + "/network", [&] {
         std::vector<std::string> known;
         for (const Rung &rung : find_ladder(find_network(*item.answer.network)).rungs)
             known.push_back(rung.id);
         for (std::size_t i = 0; i < item.answer.rungs.size(); ++i)
             require_one_of(item.answer.rungs[i], known, "a rung of the ladder of " + *item.answer.network,
-                           place + "/rungs/" + std::to_string(i), problems);
+                           place + "/rungs/" + std::to_string(i), problem);
     });
 }
 
 /// What is wrong with how an item is to be answered.
-void check_item(const PaperItem &item, const Paper &paper, std::vector<InputProblem> &problems) {
-    for (const AskedMethod &asked : methods_of(item, paper, problems))
-        check_names(item, asked.method, asked.place, problems);
-    check_rungs(item, place_of(item, paper), problems);
+void check_item(const PaperItem &item, const Paper &paper, const FieldProblem &problem) {
+    const AskedMethods asked = methods_of(item, paper, problem);
+    for (const auto &[method, place] : asked.all)
+        check_names(item, method, asked.names, place, problem);
+    check_rungs(item, place_of(item, paper), problem);
 }
 
 /// The plan of one of an item's strategies for the paper's GPU, drawn.
@@ -169,10 +159,14 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
 /// The item's answer by its methods, in their order, with what it draws.
 ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
-    std::vector<InputProblem> none; // which check_item found
+    const FieldProblem none = [](const auto &...) {}; // check_item found them
+    const AskedMethods asked = methods_of(item, context.paper(), none);
+    Evaluator evaluator(item, asked.names, context);
     if (item.answer.kind == AnswerKind::computed)
-        for (const AskedMethod &asked : methods_of(item, context.paper(), none))
-            add_answer(answer, asked.method, item, context, asked.place);
+        for (const auto &[method, place] : asked.all) {
+            evaluator.use_batch(method.batch);
+            add_answer(answer, method, evaluator, place);
+        }
     for (PaperDrawing &drawing : drawings_of(item, context))
         answer.drawings.push_back(std::move(drawing));
     return answer;
@@ -329,7 +323,9 @@ std::string not_measured_text(const Paper &paper, const PaperContext &context) {
 Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     std::vector<InputProblem> problems;
     for (const PaperItem &item : paper.items)
-        check_item(item, context.paper(), problems);
+        check_item(item, context.paper(), [&](const std::string &place, const std::string &message) {
+            problems.push_back({place, message});
+        });
     if (!problems.empty())
         throw InputError(std::move(problems));
     Reproduction out;

@@ -34,10 +34,6 @@ void add_cases(Run &to, const Run &from, const std::string &study) {
 
 } // namespace
 
-std::string study_of(const std::string &recording) {
-    return recording.substr(0, recording.find('/'));
-}
-
 ForecastGpu::ForecastGpu(GpuProfile its) : profile(std::move(its)), knowledge(knowledge_for(profile)) {}
 
 Case ForecastGpu::forecast(const std::string &strategy, const std::string &shape) const {
@@ -66,44 +62,40 @@ PaperContext::PaperContext(Paper paper, GpuProfile ours, Recordings recordings)
       recordings_(std::move(recordings)) {}
 
 const StudyResults *PaperContext::measured(const std::string &recording) const {
-    const auto [at, fresh] = results_.try_emplace(recording);
-    std::optional<StudyResults> &results = at->second;
-    if (!fresh) {
-        if (results)
-            recordings_.use(results->from);
-        return results ? &*results : nullptr;
-    }
-    const std::string id = study_of(recording);
-    const RecordedPart part = id == recording ? RecordedPart::study : RecordedPart::settings;
-    const std::vector<const Recording *> found = recordings_.find({part, id}, ours_.profile.name);
-    Run run;
-    for (const Recording *its : found)
-        add_cases(run, std::get<Run>(its->document), id);
-    if (run.cases.empty())
+    const auto &results = made_once(results_, recording, [&]() -> std::optional<StudyResults> {
+        const std::string id = recording.substr(0, recording.find('/'));
+        const RecordedPart part = id == recording ? RecordedPart::study : RecordedPart::settings;
+        StudyResults made;
+        made.from = recordings_.find({part, id}, ours_.profile.name);
+        for (const Recording *its : made.from)
+            add_cases(made.run, std::get<Run>(its->document), id);
+        if (made.run.cases.empty())
+            return std::nullopt;
+        for (Case &item :
+             made.run.cases) // forecasts of our kernels by this version, beside what was measured
+            if (item.strategy)
+                item.prediction = ours_.forecast(*item.strategy, item.shape).prediction;
+        made.statistics = summarize(made.run, {&study(id), 1});
+        return made;
+    });
+    if (!results)
         return nullptr;
-    for (Case &item : run.cases) // forecasts of our kernels by this version, beside what was measured
-        if (item.strategy)
-            item.prediction = ours_.forecast(*item.strategy, item.shape).prediction;
-    results.emplace();
-    results->from = found;
-    results->run = std::move(run);
-    results->statistics = summarize(results->run, {&study(id), 1});
+    recordings_.use(results->from); // where an earlier question found them, too
     return &*results;
 }
 
-const NetworkRun *PaperContext::recorded(const RecordedOf &of, const std::string &gpu) const {
-    const std::vector<const Recording *> found = recordings_.find(of, gpu);
-    return found.empty() ? nullptr : &std::get<NetworkRun>(found.front()->document);
-}
-
-const NetworkRun *PaperContext::measured_where(const RecordedOf &of,
-                                               const std::function<bool(const NetworkRun &)> &wanted) const {
-    const NetworkRun *ours = measured(of);
-    if (ours != nullptr && wanted(*ours))
+const NetworkRun *PaperContext::measured(const RecordedOf &of,
+                                         const std::function<bool(const NetworkRun &)> &wanted) const {
+    const auto first = [&](const std::string &gpu, auto only) {
+        const auto found = recordings_.find(of, gpu, only);
+        return found.empty() ? nullptr : &std::get<NetworkRun>(found.front()->document);
+    };
+    const NetworkRun *ours = first(ours_.profile.name, nullptr);
+    if (!wanted || (ours != nullptr && wanted(*ours)))
         return ours;
-    const auto others = recordings_.find(
-        of, "", [&](const Recording &recording) { return wanted(std::get<NetworkRun>(recording.document)); });
-    return others.empty() ? ours : &std::get<NetworkRun>(others.front()->document);
+    const NetworkRun *other =
+        first("", [&](const Recording &its) { return wanted(std::get<NetworkRun>(its.document)); });
+    return other != nullptr ? other : ours;
 }
 
 const Study &PaperContext::study(const std::string &id) const {

@@ -26,9 +26,6 @@ template <class Map, class Make> auto &made_once(Map &map, const typename Map::k
     return (found != map.end() ? found : map.emplace(key, make()).first)->second;
 }
 
-/// "chang_multi" of "chang_multi/settings".
-std::string study_of(const std::string &recording);
-
 /// What was measured of one study, with forecasts by this version.
 struct StudyResults {
     Run run; ///< the study's cases only
@@ -78,13 +75,10 @@ class PaperContext {
     /// What was measured of a study on our GPU: "chang_multi" with the knobs that the model chooses,
     /// "chang_multi/settings" with those of its paper. nullptr where nothing was.
     const StudyResults *measured(const std::string &recording) const;
-    /// The same of a network: RecordedPart::ladder, steps or training.
-    const NetworkRun *measured(const RecordedOf &of) const { return recorded(of, ours_.profile.name); }
-    /// On whatever GPU.
-    const NetworkRun *measured_anywhere(const RecordedOf &of) const { return recorded(of, ""); }
-    /// That of our GPU if it is as `wanted`, else the first of another GPU that is, else ours in any case.
-    const NetworkRun *measured_where(const RecordedOf &of,
-                                     const std::function<bool(const NetworkRun &)> &wanted) const;
+    /// The same of a network: RecordedPart::ladder, steps or training. Where that is not as `wanted`, the
+    /// first of another GPU that is.
+    const NetworkRun *measured(const RecordedOf &of,
+                               const std::function<bool(const NetworkRun &)> &wanted = {}) const;
     const Recordings &recordings() const { return recordings_; }
     const Study &study(const std::string &id) const;
 
@@ -94,8 +88,6 @@ class PaperContext {
     std::string no_time() const;
 
   private:
-    const NetworkRun *recorded(const RecordedOf &of, const std::string &gpu) const;
-
     Paper paper_;
     ForecastGpu papers_, ours_;
     Recordings recordings_;

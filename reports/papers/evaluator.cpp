@@ -2,7 +2,6 @@
 #include "reports/papers/evaluator.hpp"
 
 #include "model/base/errors.hpp"
-#include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
 #include "reports/html.hpp"
 #include "reports/ratios.hpp"
@@ -15,10 +14,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
-#include <iterator>
+#include <map>
 #include <numeric>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,6 +26,7 @@ namespace {
 using Kind = Expression::Kind;
 using Arguments = Evaluator::Arguments;
 using Function = Evaluator::Function;
+using Doubles = std::vector<double>;
 
 double number_of(const PaperValue &value, const std::string &whose) {
     if (!value.number)
@@ -59,29 +58,10 @@ std::string formatted(const PaperValue &value, const std::string &format = "") {
 
 /// Of several parts: all, some or none hold.
 ClaimVerdict verdict_of_parts(const Arguments &parts) {
-    const auto hold =
-        std::count_if(parts.begin(), parts.end(), [](const PaperValue &v) { return v.text == "holds"; });
+    const auto hold = std::ranges::count(parts, "holds", &PaperValue::text);
     return hold == std::ssize(parts) ? ClaimVerdict::holds
            : hold > 0                ? ClaimVerdict::in_part
                                      : ClaimVerdict::differs;
-}
-
-/// Of the numbers that are there the one that `before` puts before all others.
-template <class Before> PaperValue first_by(const Arguments &values, Before before) {
-    PaperValue found;
-    for (const PaperValue &v : values)
-        if (v.number && (!found.number || before(*v.number, *found.number)))
-            found = v;
-    return found;
-}
-
-/// Of pairs of a name and a number the name of the least number.
-PaperValue name_of_least(const Arguments &pairs) {
-    PaperValue name, least;
-    for (std::size_t i = 1; i < pairs.size(); i += 2)
-        if (pairs[i].number && (!least.number || *pairs[i].number < *least.number))
-            name = pairs[i - 1].text.value_or(""), least = pairs[i];
-    return name;
 }
 
 /// A curve of a profile where x is this; or its "most", or its "end": the last x.
@@ -91,10 +71,10 @@ PaperValue of_curve(const GpuProfile &profile, const std::string &name, const Pa
         return {};
     const CurveSeries &series = curve->second.series.front();
     if (at.text == "most")
-        return *std::max_element(series.y.begin(), series.y.end());
+        return std::ranges::max(series.y);
     if (at.text == "end")
         return series.x.back();
-    const auto found = std::find(series.x.begin(), series.x.end(), at.number);
+    const auto found = std::ranges::find(series.x, at.number);
     return found == series.x.end() ? PaperValue()
                                    : series.y[static_cast<std::size_t>(found - series.x.begin())];
 }
@@ -104,35 +84,58 @@ template <class What> PaperValue of_cell(const PublishedCell *cell, What what) {
     return cell != nullptr ? PaperValue(std::invoke(what, *cell)) : PaperValue();
 }
 
-template <class T> T argument(const Arguments &a, std::size_t i) {
-    const double value = number_of(a[i], "argument " + std::to_string(i + 1));
-    if constexpr (std::is_same_v<T, std::int64_t>)
-        return std::llround(value);
-    else if constexpr (std::is_same_v<T, std::size_t>)
-        return static_cast<std::size_t>(std::max(value, 0.0));
-    else
-        return T(value);
+/// Of those values that are numbers; missing where none is.
+template <double (*of)(const Doubles &)> PaperValue of_numbers(const Arguments &values) {
+    Doubles numbers;
+    for (const PaperValue &v : values)
+        if (v.number)
+            numbers.push_back(*v.number);
+    return numbers.empty() ? PaperValue() : PaperValue(of(numbers));
+}
+double geometric_mean(const Doubles &n) {
+    return geometric_mean_of(n);
+}
+double arithmetic_mean(const Doubles &n) {
+    return mean_of(n);
+}
+double sum(const Doubles &n) {
+    return std::accumulate(n.begin(), n.end(), 0.0);
+}
+double least(const Doubles &n) {
+    return std::ranges::min(n);
+}
+double most(const Doubles &n) {
+    return std::ranges::max(n);
 }
 
-template <auto F, class R, class... P> Function with_arguments(const char *name, R (*)(P...)) {
-    return {name, sizeof...(P), sizeof...(P), [](Evaluator &, const Arguments &a, const PaperScope &) {
-                return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                    return PaperValue(F(argument<P>(a, I)...));
-                }
-                (std::index_sequence_for<P...>());
+std::string listed(const Arguments &values) {
+    std::vector<std::string> texts;
+    for (const PaperValue &v : values)
+        texts.push_back(formatted(v));
+    return join(texts);
+}
+
+/// What the values of all rows of a list come to, of which there is one at least but for a count.
+using Aggregate = PaperValue (*)(const Arguments &values);
+const std::map<std::string, Aggregate> aggregates = {
+    {"count", [](const Arguments &v) { return PaperValue(v.size()); }},
+    {"first", [](const Arguments &v) { return v.front(); }},
+    {"last", [](const Arguments &v) { return v.back(); }},
+    {"list", [](const Arguments &v) { return PaperValue(listed(v)); }},
+    {"geomean", of_numbers<geometric_mean>},
+    {"mean", of_numbers<arithmetic_mean>},
+    {"sum", of_numbers<sum>},
+    {"least", of_numbers<least>},
+    {"most", of_numbers<most>}};
+
+/// A function of numbers alone.
+template <class Of> Function numeric(const char *name, std::size_t least, std::size_t most, Of of) {
+    return {name, least, most, [of](Evaluator &, const Arguments &a, const PaperScope &) {
+                Doubles numbers;
+                for (std::size_t i = 0; i < a.size(); ++i)
+                    numbers.push_back(number_of(a[i], "argument " + std::to_string(i + 1)));
+                return PaperValue(of(numbers));
             }};
-}
-
-/// A function of C++ by its name in expressions.
-template <auto F> Function function(const char *name) {
-    return with_arguments<F>(name, F);
-}
-
-double ceil_div_of(double a, double b) {
-    return std::ceil(a / b);
-}
-double edge_after(double size, double filter, double stride) {
-    return std::floor((size - filter) / stride) + 1.0;
 }
 
 constexpr std::size_t any_number = 1000; ///< of arguments
@@ -143,34 +146,22 @@ const std::vector<Function> &Evaluator::functions() {
     using E = Evaluator &;
     using A = const Arguments &;
     using S = const PaperScope &;
+    using N = const Doubles &;
     static const std::vector<Function> all = [] {
         std::vector<Function> known = {
-            // Evaluator::call computes these itself: they look at rows, or not at all of their arguments.
-            {"geomean", 0, any_number, nullptr},
-            {"mean", 0, any_number, nullptr},
-            {"sum", 0, any_number, nullptr},
-            {"least", 0, any_number, nullptr},
-            {"most", 0, any_number, nullptr},
-            {"count", 0, any_number, nullptr},
-            {"list", 0, any_number, nullptr},
-            {"first", 0, any_number, nullptr},
-            {"last", 0, any_number, nullptr},
             {"if", 2, 3, nullptr},
             {"or", 0, any_number,
              [](E, A a, S) {
-                 const auto there = std::find_if(a.begin(), a.end(), [](const auto &v) { return v.there(); });
+                 const auto there = std::ranges::find_if(a, &PaperValue::there);
                  return there == a.end() ? PaperValue() : *there;
              },
              true},
             {"has", 1, 1, [](E, A a, S) { return PaperValue(a[0].there()); }, true},
             {"when", 1, 1, [](E, A a, S) { return a[0].so() ? PaperValue(true) : PaperValue(); }, true},
-            {"min", 0, any_number, [](E, A a, S) { return first_by(a, std::less<>()); }, true},
-            {"max", 0, any_number, [](E, A a, S) { return first_by(a, std::greater<>()); }, true},
-            {"least_of", 0, any_number, [](E, A a, S) { return name_of_least(a); }, true},
+            {"min", 0, any_number, [](E, A a, S) { return of_numbers<least>(a); }, true},
+            {"max", 0, any_number, [](E, A a, S) { return of_numbers<most>(a); }, true},
             {"time", 1, 2,
-             [](E e, A a, S s) {
-                 return e.of_time(formatted(a[0]), a.size() == 2 ? formatted(a[1]) : "", s);
-             }},
+             [](E e, A a, S s) { return e.time(formatted(a[0]), s)[a.size() == 2 ? formatted(a[1]) : ""]; }},
             {"value", 1, 1, [](E e, A a, S s) { return e.named(formatted(a[0]), s); }},
             {"cell", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), &PublishedCell::value); }},
             {"printed", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), printed); }},
@@ -179,17 +170,19 @@ const std::vector<Function> &Evaluator::functions() {
              [](E e, A a, S) { return of_curve(e.context_.ours().profile, formatted(a[0]), a[1]); }},
             {"rung", 2, 3,
              [](E e, A a, S) {
-                 return e.rung(formatted(a[0]), formatted(a[1]),
-                               a.size() == 3 ? argument<std::int64_t>(a, 2) : e.batch());
+                 const std::int64_t batch =
+                     a.size() == 3 ? std::llround(number_of(a[2], "argument 3")) : e.batch();
+                 return e.rung(formatted(a[0]), formatted(a[1]), batch);
              }},
             {"of_network", 1, 1, [](E e, A a, S) { return e.of_network(formatted(a[0])); }},
-            {"resident_ctas", 3, 4, // with a fourth argument, 'ours', on our GPU
+            {"resident_ctas", 4,
+             4, // of threads, registers of each, bytes, on the GPU of ours or of the paper
              [](E e, A a, S) {
-                 const bool ours = a.size() == 4 && a[3].text == "ours";
-                 const ForecastGpu &gpu = ours ? e.context_.ours() : e.context_.papers();
-                 return PaperValue(resident_ctas(Gpu(gpu.profile), argument<std::int64_t>(a, 0),
-                                                 static_cast<int>(argument<std::int64_t>(a, 1)),
-                                                 argument<std::int64_t>(a, 2)));
+                 const auto whole = [&](std::size_t i) {
+                     return std::llround(number_of(a[i], "argument " + std::to_string(i + 1)));
+                 };
+                 const ForecastGpu &gpu = a[3].text == "ours" ? e.context_.ours() : e.context_.papers();
+                 return PaperValue(resident_ctas(Gpu(gpu.profile), whole(0), whole(1), whole(2)));
              }},
             {"contains", 2, 2,
              [](E, A a, S) {
@@ -197,32 +190,19 @@ const std::vector<Function> &Evaluator::functions() {
                                    a[0].text->find(*a[1].text) != std::string::npos);
              }},
             {"parts", 2, 8, [](E, A a, S) { return PaperValue(verdict_of_parts(a)); }},
-            function<static_cast<double (*)(double)>(std::floor)>("floor"),
-            function<static_cast<double (*)(double)>(std::round)>("round"),
-            function<static_cast<double (*)(double)>(std::abs)>("abs"),
-            function<ceil_div_of>("ceil_div"),
-            function<edge_after>("edge_after"),
-            function<papers::bank_ratio>("bank_ratio"),
-            function<papers::lines_per_segment>("lines_per_segment"),
-            function<papers::lines_touched>("lines_touched"),
-            function<papers::tile_k_min>("tile_k_min"),
-            function<papers::step_fmas>("step_fmas"),
-            function<papers::step_bytes>("step_bytes")};
+            numeric("floor", 1, 1, [](N n) { return std::floor(n[0]); }),
+            numeric("round", 1, 1, [](N n) { return std::round(n[0]); }),
+            numeric("abs", 1, 1, [](N n) { return std::abs(n[0]); }),
+            numeric("ceil_div", 2, 2, [](N n) { return std::ceil(n[0] / n[1]); })};
+        for (const auto &[name, of] : aggregates)
+            known.push_back({name.c_str(), 0, any_number, nullptr});
         for (const VerdictRule &rule : verdict_rules())
             if (rule.of != nullptr)
-                known.push_back({rule.name, rule.least, rule.most, [&rule](E, A a, S) {
-                                     std::vector<double> numbers;
-                                     for (std::size_t i = 0; i < a.size(); ++i)
-                                         numbers.push_back(argument<double>(a, i));
-                                     return PaperValue(rule.of(numbers));
-                                 }});
+                known.push_back(numeric(rule.name, rule.least, rule.most, rule.of));
         return known;
     }();
     return all;
 }
-
-Evaluator::Evaluator(const PaperItem &item, const PaperMethod &method, const PaperContext &context)
-    : item_(item), method_(method), context_(context) {}
 
 PaperValue Evaluator::value(const std::string &expression, const PaperScope &scope) {
     return value(made_once(expressions_, expression, [&] { return parse_expression(expression); }), scope);
@@ -275,12 +255,11 @@ PaperValue Evaluator::operation(const Expression &e, const PaperScope &scope) {
                            : x >= y;
 }
 
-/// geomean, mean, sum, least, most, count, list, first, last: over a list (the study's shapes if none is
-/// named) of an expression, of rows where a second one is so.
+/// An aggregate over a list (the study's shapes if none is named) of an expression, of rows where a second
+/// one is so.
 PaperValue Evaluator::over_rows(const Expression &e, const PaperScope &scope) {
     const auto is_list = [&](const std::string &name) {
-        return method_.lists.contains(name) ||
-               std::any_of(lists().begin(), lists().end(), [&](const List &l) { return l.name == name; });
+        return names_.lists.contains(name) || std::ranges::find(lists(), name, &List::name) != lists().end();
     };
     const bool counts = e.token == "count"; // also count(condition), count(list)
     auto next = e.parts.begin();
@@ -293,40 +272,18 @@ PaperValue Evaluator::over_rows(const Expression &e, const PaperScope &scope) {
                          " is of an expression and a condition, for example geomean(chen / chang, h < 32)");
     const Expression *of = counts && left < 2 ? nullptr : &*next++;
     const Expression *condition = next == e.parts.end() ? nullptr : &*next;
-    std::vector<PaperValue> found;
+    Arguments found;
     for_each({over}, scope, [&](const PaperScope &inner) {
         if (condition != nullptr && !value(*condition, inner).so())
             return;
         if (PaperValue v = of == nullptr ? PaperValue(true) : value(*of, inner); v.there())
             found.push_back(std::move(v));
     });
-    if (counts)
-        return found.size();
-    if (found.empty())
-        return {};
-    if (e.token == "first" || e.token == "last")
-        return e.token == "first" ? found.front() : found.back();
-    std::vector<std::string> texts;
-    std::vector<double> numbers;
-    for (const PaperValue &v : found) {
-        texts.push_back(formatted(v));
-        if (v.number)
-            numbers.push_back(*v.number);
-    }
-    if (e.token == "list")
-        return join(texts);
-    if (numbers.empty())
-        return {};
-    return e.token == "geomean" ? geometric_mean_of(numbers)
-           : e.token == "mean"  ? mean_of(numbers)
-           : e.token == "least" ? *std::min_element(numbers.begin(), numbers.end())
-           : e.token == "most"  ? *std::max_element(numbers.begin(), numbers.end())
-                                : std::accumulate(numbers.begin(), numbers.end(), 0.0);
+    return found.empty() && !counts ? PaperValue() : aggregates.at(e.token)(found);
 }
 
 PaperValue Evaluator::call(const Expression &e, const PaperScope &scope) {
-    const auto f = std::find_if(functions().begin(), functions().end(),
-                                [&](const Function &known) { return known.name == e.token; });
+    const auto f = std::ranges::find(functions(), e.token, &Function::name);
     if (f == functions().end())
         throw UsageError("expected a function, for example geomean, found '" + shortened(e.token) + "'" +
                          did_you_mean(e.token, names_in(functions())));
@@ -344,8 +301,8 @@ PaperValue Evaluator::call(const Expression &e, const PaperScope &scope) {
     Arguments values;
     for (const Expression &part : e.parts)
         values.push_back(value(part, scope));
-    const bool all = std::all_of(values.begin(), values.end(), [](const auto &v) { return v.there(); });
-    return all || f->of_missing ? f->of(*this, values, scope) : PaperValue();
+    return f->of_missing || std::ranges::all_of(values, &PaperValue::there) ? f->of(*this, values, scope)
+                                                                            : PaperValue();
 }
 
 /// A published number: of the item, of a place in it, of another item.

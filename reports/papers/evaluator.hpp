@@ -11,13 +11,14 @@
 #include "reports/papers/context.hpp"
 #include "reports/papers/facts.hpp"
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -30,19 +31,12 @@ struct PaperRow {
 };
 using PaperRows = std::vector<PaperRow>;
 
-/// A row for each of these.
-PaperRows rows_of(const auto &all, auto row) {
-    PaperRows rows;
-    std::transform(all.begin(), all.end(), std::back_inserter(rows), row);
-    return rows;
-}
-/// The same, with the names of their fields.
+/// A row for each of these, with the names of their fields.
 PaperRows rows_of(const auto &all) {
-    return rows_of(all, [](const auto &one) {
-        PaperRow row;
-        add_facts(row.names, &one);
-        return row;
-    });
+    PaperRows rows;
+    for (const auto &one : all)
+        add_facts(rows.emplace_back().names, &one);
+    return rows;
 }
 
 /// Where an expression stands: in a row, and that in another one.
@@ -54,12 +48,14 @@ struct PaperScope {
 /// A rung of a network's ladder with its forecasts, and what was measured of it on our GPU.
 struct KnownRung {
     Rung rung;
-    RungForecast papers, ours;
+    RungForecast ours{}, papers{};
     /// Of half of the images, as each of two GPUs has them; of the rung that GPUs divide.
-    RungForecast papers_of_two{}, ours_of_two{};
+    RungForecast half{}, papers_half{};
     std::optional<NetworkCase> measured{};
 
-    PaperFacts facts() const; ///< all of it by the names in expressions
+    using Forecasts = std::array<std::pair<std::string, const RungForecast *>, 4>;
+    Forecasts forecasts() const; ///< with what stands before their names in expressions: "papers."
+    PaperFacts facts() const;    ///< all of it by the names in expressions
 };
 
 /// The names of a table's rows, or the keys of a map.
@@ -80,20 +76,23 @@ class Evaluator {
     struct Function {
         const char *name;
         std::size_t least, most; ///< arguments
+        /// None of what Evaluator::call computes itself.
         std::function<PaperValue(Evaluator &, const Arguments &, const PaperScope &)> of;
         bool of_missing = false; ///< also where an argument is missing; else what it gives is missing, too
     };
+    static const std::vector<Function> &functions();
     /// A list that every item may go through by its name.
     struct List {
         const char *name;
-        std::function<PaperRows(Evaluator &)> rows;
+        PaperRows (*rows)(Evaluator &);
     };
-    static const std::vector<Function> &functions();
     static const std::vector<List> &lists();
-    /// All names that expressions of a method may have.
+    /// All names that expressions may have beside the times, values and lists of `method`.
     static std::vector<std::string> names(const PaperMethod &method);
 
-    Evaluator(const PaperItem &item, const PaperMethod &method, const PaperContext &context);
+    /// `names`: the times, values and lists of all methods that answer the item.
+    Evaluator(const PaperItem &item, const PaperMethod &names, const PaperContext &context)
+        : item_(item), names_(names), context_(context) {}
 
     PaperValue value(const std::string &expression, const PaperScope &scope);
     std::string told(const std::string &sentence, const PaperScope &scope);
@@ -105,12 +104,21 @@ class Evaluator {
 
     const PaperContext &context() const { return context_; }
     const PaperItem &item() const { return item_; }
-
+    /// The item's study and network. Throw UsageError where it names none.
     std::string study() const;
-    /// Steps of training over several of our GPU; none where it has no others beside it.
-    std::vector<ScalingPoint> scaling() const;
-    /// The same as measured; none where nothing was.
-    std::vector<ScalingPoint> measured_scaling() const;
+    std::string network() const;
+    /// Images of a call of the network: as a method says, else as in the paper.
+    std::int64_t batch() const { return batch_.value_or(batch_of_paper(network())); }
+    void use_batch(const std::optional<std::int64_t> &batch);
+
+    /// The item's study as measured on our GPU; nullptr where nothing was.
+    const StudyResults *results() const { return context_.measured(study()); }
+    /// All of the network's ladder.
+    const std::vector<KnownRung> &rungs(std::int64_t batch);
+    /// A number of a rung of the ladder, for so many images.
+    PaperValue rung(const std::string &id, const std::string &what, std::int64_t batch);
+    /// What was recorded of the network on our GPU: "sequential", "accuracy", "epochs".
+    PaperValue of_network(const std::string &fact);
 
   private:
     PaperValue value(const Expression &e, const PaperScope &scope);
@@ -127,31 +135,18 @@ class Evaluator {
     /// A time with what is known of it: by the name "" seconds, "name", "low", "threads" (PaperTime); nothing
     /// where there is none.
     PaperFacts time(const std::string &name, const PaperScope &scope);
-    PaperFacts measured(const PaperTime &time, const PaperScope &scope);
+    PaperFacts recorded(const PaperTime &time, const PaperScope &scope);
     PaperFacts forecast(const PaperTime &time, const PaperScope &scope);
-    PaperValue of_time(const std::string &name, const std::string &field, const PaperScope &scope);
-    std::vector<const StudyResults *> recordings(const PaperTime &time);
     /// What may stand behind the name of a time: "own.forecast", "own.counted.l2_read_bytes".
     static std::vector<std::string> fields_of_times();
 
     const PaperRows &list(const std::string &name);
     PaperRows written(const PaperList &list);
-    PaperRows cases(), opinions(), operators(), published_steps(), launches(), recorded_rungs(),
-        recorded_kernels(), two_gpus(), several_gpus();
-
-    std::string network() const;
-    std::int64_t batch() const;
-    NetworkRun by_images() const;
-    NetworkRun recorded_scaling() const;
-    const std::vector<KnownRung> &rungs(std::int64_t batch);
-    std::vector<const KnownRung *> asked_rungs();
-    static PaperRows steps_of(const std::vector<const KnownRung *> &rungs);
-    PaperValue rung(const std::string &id, const std::string &what, std::int64_t batch);
-    PaperValue of_network(const std::string &fact);
 
     const PaperItem &item_;
-    const PaperMethod &method_;
+    const PaperMethod &names_;
     const PaperContext &context_;
+    std::optional<std::int64_t> batch_;
     std::map<std::string, Expression> expressions_; ///< each read once
     std::map<std::string, Sentence> sentences_;
     std::map<std::string, PaperRows> lists_;
@@ -161,12 +156,18 @@ class Evaluator {
     int depth_ = 0;
 };
 
-/// Adds the item's answer by a method. Throws InputError at `place`, the method's.
-void add_answer(ItemAnswer &to, const PaperMethod &method, const PaperItem &item, const PaperContext &context,
-                const std::string &place);
+/// The lists of a network, and its batch divided over as many GPUs as a host has: as forecast, no points
+/// where our GPU has no others beside it, and as measured.
+std::vector<Evaluator::List> network_lists();
+std::vector<ScalingPoint> scaling_of(const Evaluator &evaluator);
+std::vector<ScalingPoint> measured_scaling_of(const Evaluator &evaluator);
 
-/// Adds a problem for every name, function, list, time and published number of a method that is not there.
-void check_names(const PaperItem &item, const PaperMethod &method, const std::string &place,
-                 std::vector<InputProblem> &problems);
+/// Adds what a method answers. Throws InputError at `place`, the method's.
+void add_answer(ItemAnswer &to, const PaperMethod &method, Evaluator &evaluator, const std::string &place);
+
+/// Tells `problem` of every name, function, list, time and published number of a method that is not there.
+/// `names` has the times, values and lists of all methods of the item; `place` is the method's.
+void check_names(const PaperItem &item, const PaperMethod &method, const PaperMethod &names,
+                 const std::string &place, const FieldProblem &problem);
 
 } // namespace convcast

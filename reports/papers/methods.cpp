@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,17 +20,33 @@
 namespace convcast {
 namespace {
 
-bool calls(const Expression &e, const std::string &function) {
-    return (e.kind == Expression::Kind::call && e.token == function) ||
-           std::any_of(e.parts.begin(), e.parts.end(),
-                       [&](const Expression &part) { return calls(part, function); });
+using EachPart = std::function<void(const Expression &)>;
+
+/// Calls with an expression and all parts of it, or of all expressions of a sentence.
+void each_part(const Expression &e, const EachPart &call) {
+    call(e);
+    for (const Expression &part : e.parts)
+        each_part(part, call);
+}
+void each_part(const Sentence &sentence, const EachPart &call) {
+    for (const SentencePart &part : sentence) {
+        if (part.kind == SentencePart::Kind::value)
+            each_part(part.value, call);
+        for (const Sentence &alternative : part.alternatives)
+            each_part(alternative, call);
+    }
 }
 
 /// The rules of verdicts that an expression calls, each once.
-std::vector<const VerdictRule *> rules_in(const Expression &e) {
+std::vector<const VerdictRule *> rules_in(const std::string &expression) {
+    std::set<std::string> called;
+    each_part(parse_expression(expression), [&](const Expression &e) {
+        if (e.kind == Expression::Kind::call)
+            called.insert(e.token);
+    });
     std::vector<const VerdictRule *> rules;
     for (const VerdictRule &rule : verdict_rules())
-        if (calls(e, rule.name))
+        if (called.contains(rule.name))
             rules.push_back(&rule);
     return rules;
 }
@@ -45,16 +62,48 @@ const std::vector<std::string> &shown_figures() {
     return all;
 }
 
+/// The figures of reports by their names; none of what is not known of our GPU.
+std::vector<Figure> figures_of(const std::string &name, const Evaluator &e) {
+    const GpuProfile &ours = e.context().ours().profile;
+    const std::string title = title_of(e.item()) + ": ";
+    if (name == "several_gpus") {
+        const std::vector<ScalingPoint> points = scaling_of(e);
+        if (points.empty())
+            return {};
+        return {scaling_figure(points, e.item().id, title + "efficiency on several GPUs", short_name(ours),
+                               measured_scaling_of(e))};
+    }
+    if (name.starts_with("regime_")) {
+        const StudyResults *results = e.results();
+        if (results == nullptr || name == "regime_maps")
+            return results == nullptr ? std::vector<Figure>() : regime_maps(results->statistics);
+        std::optional<Figure> plane = regime_plane(results->statistics);
+        if (!plane)
+            return {};
+        plane->id = e.item().id;
+        plane->title = title + plane->title + ", " + short_name(ours);
+        return {*plane};
+    }
+    const auto curve = ours.curves.find(name);
+    if (curve == ours.curves.end())
+        return {};
+    Figure figure = curve_figure(name, curve->second, ours);
+    figure.id = e.item().id;
+    return {figure};
+}
+
 /// Answers an item by one method.
 class MethodRunner {
   public:
-    MethodRunner(ItemAnswer &answer, const PaperItem &item, const PaperMethod &method,
-                 const PaperContext &context, std::string place)
-        : answer_(answer), method_(method), evaluator_(item, method, context), place_(std::move(place)) {}
+    MethodRunner(ItemAnswer &answer, const PaperMethod &method, Evaluator &evaluator, std::string place)
+        : answer_(answer), method_(method), evaluator_(evaluator), place_(std::move(place)) {}
 
     void run() {
-        for (const std::string &figure : method_.shown)
-            at("/shown", [&] { add_shown(figure); });
+        for (const std::string &name : method_.shown)
+            at("/shown", [&] {
+                for (Figure &figure : figures_of(name, evaluator_))
+                    answer_.figures.push_back(std::move(figure));
+            });
         side_by_side(method_.figures, "/figures/", &MethodRunner::add_figure);
         for (std::size_t i = 0; i < method_.drawings.size(); ++i)
             at("/drawings/" + std::to_string(i), [&] { add_drawing(method_.drawings[i]); });
@@ -66,15 +115,11 @@ class MethodRunner {
     std::string told(const std::string &sentence, const PaperScope &scope) {
         return evaluator_.told(sentence, scope);
     }
+    std::optional<double> number(const std::string &expression, const PaperScope &scope) {
+        return evaluator_.value(expression, scope).number;
+    }
     std::string id_of(const std::optional<std::string> &id, const PaperScope &scope) {
         return id ? told(*id, scope) : evaluator_.item().id;
-    }
-
-    template <class Part> static bool is_beside(const Part &part) {
-        if constexpr (requires { part.beside; })
-            return part.beside.value_or(false);
-        else
-            return false;
     }
 
     /// Each part for each row of its lists where its condition is so; parts that stand beside each other row
@@ -82,6 +127,11 @@ class MethodRunner {
     template <class Part>
     void side_by_side(const std::vector<Part> &parts, const std::string &place,
                       void (MethodRunner::*add)(const Part &, const PaperScope &)) {
+        const auto is_beside = [](const Part &part) {
+            if constexpr (requires { part.beside; })
+                return part.beside.value_or(false);
+            return false;
+        };
         for (std::size_t i = 0, next = 0; i < parts.size(); i = next) {
             for (next = i + 1; next < parts.size() && is_beside(parts[next]);)
                 ++next;
@@ -103,31 +153,6 @@ class MethodRunner {
             call();
         } catch (const UsageError &error) {
             throw InputError(place_ + part, error.what());
-        }
-    }
-
-    void add_shown(const std::string &name) {
-        const GpuProfile &ours = evaluator_.context().ours().profile;
-        const PaperItem &item = evaluator_.item();
-        if (name == "regime_maps") {
-            if (const StudyResults *results = evaluator_.context().measured(evaluator_.study()))
-                for (Figure &figure : regime_maps(results->statistics))
-                    answer_.figures.push_back(std::move(figure));
-        } else if (name == "regime_plane") {
-            const StudyResults *results = evaluator_.context().measured(evaluator_.study());
-            if (std::optional<Figure> figure = results ? regime_plane(results->statistics) : std::nullopt) {
-                figure->id = item.id;
-                figure->title = title_of(item) + ": " + figure->title + ", " + short_name(ours);
-                answer_.figures.push_back(std::move(*figure));
-            }
-        } else if (name == "several_gpus") {
-            if (const std::vector<ScalingPoint> points = evaluator_.scaling(); !points.empty())
-                answer_.figures.push_back(scaling_figure(points, item.id,
-                                                         title_of(item) + ": efficiency on several GPUs",
-                                                         short_name(ours), evaluator_.measured_scaling()));
-        } else if (const auto curve = ours.curves.find(name); curve != ours.curves.end()) {
-            answer_.figures.push_back(curve_figure(name, curve->second, ours));
-            answer_.figures.back().id = item.id;
         }
     }
 
@@ -162,11 +187,8 @@ class MethodRunner {
         std::vector<Box> boxes;
         for (const PaperBoxes &its : method.boxes)
             evaluator_.for_each(its.over, {}, [&](const PaperScope &scope) {
-                const auto number = [&](const std::string &text) {
-                    return evaluator_.value(text, scope).number;
-                };
-                const auto x = number(its.x), y = number(its.y), width = number(its.width),
-                           height = number(its.height);
+                const auto x = number(its.x, scope), y = number(its.y, scope),
+                           width = number(its.width, scope), height = number(its.height, scope);
                 if (evaluator_.so(its.where, scope) && x && y && width && height)
                     boxes.push_back({*x, *y, *width, *height,
                                      its.style ? std::optional(style_of(*its.style, scope)) : std::nullopt,
@@ -238,7 +260,7 @@ class MethodRunner {
 
     std::size_t style_of(const std::string &expression, const PaperScope &scope) {
         constexpr double most_styles = 38.0;
-        const double style = evaluator_.value(expression, scope).number.value_or(-1.0);
+        const double style = number(expression, scope).value_or(-1.0);
         if (!(style >= 0.0 && style <= most_styles))
             throw UsageError("expected a style from 0 to 38, for example \"1\"");
         return static_cast<std::size_t>(style);
@@ -246,177 +268,130 @@ class MethodRunner {
 
     /// `across`: the lines that mark a value.
     void add_mark(Figure &figure, const PaperMark &mark, Guide across, const PaperScope &scope) {
-        const PaperValue from = evaluator_.value(mark.at, scope),
-                         to = mark.to ? evaluator_.value(*mark.to, scope) : PaperValue();
-        if (!from.number || (mark.to && !to.number))
-            return;
-        if (mark.to)
-            figure.bands.push_back({across, *from.number, *to.number, told(mark.label, scope)});
-        else
-            figure.references.push_back({across, *from.number, told(mark.label, scope)});
+        const std::optional<double> from = number(mark.at, scope),
+                                    to = mark.to ? number(*mark.to, scope) : from;
+        if (from && to && mark.to)
+            figure.bands.push_back({across, *from, *to, told(mark.label, scope)});
+        else if (from && to)
+            figure.references.push_back({across, *from, told(mark.label, scope)});
     }
 
     /// Of a row of the figure a point of each series.
     void add_points(Figure &figure, std::vector<Series> &all, const PaperFigureMethod &method,
                     const PaperScope &scope) {
-        const double place = method.x ? evaluator_.value(*method.x, scope).number.value_or(0.0)
-                                      : category_of(figure, method, scope);
+        const double place =
+            method.x ? number(*method.x, scope).value_or(0.0) : category_of(figure, method, scope);
         std::size_t next = 0;
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, scope, [&](const PaperScope &inner) {
                 Series &series = all[next++];
-                const PaperValue v = evaluator_.value(its.value, inner),
-                                 begins = its.begins ? evaluator_.value(*its.begins, inner) : PaperValue();
-                if (v.number && (!its.begins || begins.number))
-                    series.points.push_back({method.x ? place : *v.number,
-                                             method.x ? *v.number : place,
-                                             told(its.label, inner),
-                                             {},
-                                             begins.number});
+                const std::optional<double> v = number(its.value, inner),
+                                            begins = its.begins ? number(*its.begins, inner) : std::nullopt;
+                if (v && (!its.begins || begins))
+                    series.points.push_back(
+                        {method.x ? place : *v, method.x ? *v : place, told(its.label, inner), {}, begins});
             });
     }
 
+    /// Open unless what decides it is at hand.
     void add_claim(const PaperClaim &claim, const PaperScope &scope) {
-        if (claim.exact)
-            return add_exact(claim, scope);
-        ClaimAnswer finding =
-            open_claim(claim, told(*claim.claim, scope),
-                       claim.published ? told(*claim.published, scope) : "without a number", scope);
-        const PaperValue verdict = evaluator_.value(*claim.verdict, scope);
-        if (verdict.text && !boost::describe::enum_from_string(verdict.text->c_str(), finding.verdict))
-            throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
-                             shortened(*verdict.text) + "'");
-        finding.rules = rules_in(parse_expression(*claim.verdict));
-        if (verdict.text) {
-            finding.found = told(*claim.found, scope);
-            finding.sentence = told(*claim.says, scope);
+        const PaperItem &item = evaluator_.item();
+        ClaimAnswer finding;
+        finding.item = item.id;
+        finding.found = dash;
+        finding.sentence = told(claim.otherwise.value_or("That was not measured on {ours}."), scope);
+        if (claim.exact) {
+            const PublishedCell *cell = cell_of(item, told(claim.cell[0], scope),
+                                                claim.cell.size() > 1 ? told(claim.cell[1], scope) : "");
+            if (cell == nullptr)
+                return;
+            finding.claim = title_of(*cell);
+            finding.published = printed(*cell);
+            if (const std::optional<double> found = number(*claim.exact, scope))
+                finding = exact(item, *cell, *found, told(*claim.from, scope));
+            finding.rules = {&verdict_rules().back()};
+        } else {
+            finding.claim = told(*claim.claim, scope);
+            finding.published = claim.published ? told(*claim.published, scope) : "without a number";
+            finding.rules = rules_in(*claim.verdict);
+            if (const auto verdict = evaluator_.value(*claim.verdict, scope).text) {
+                if (!boost::describe::enum_from_string(verdict->c_str(), finding.verdict))
+                    throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
+                                     shortened(*verdict) + "'");
+                finding.found = told(*claim.found, scope);
+                finding.sentence = told(*claim.says, scope);
+            }
         }
-        add_finding(std::move(finding));
-    }
-
-    /// A claim of which what would decide it is not at hand.
-    ClaimAnswer open_claim(const PaperClaim &claim, std::string what, std::string published,
-                           const PaperScope &scope) {
-        return {
-            evaluator_.item().id, std::move(what),
-            std::move(published), dash,
-            ClaimVerdict::open,   told(claim.otherwise.value_or("That was not measured on {ours}."), scope)};
-    }
-
-    void add_finding(ClaimAnswer finding) {
         finding.batch = method_.batch.value_or(0);
         answer_.findings.push_back(std::move(finding));
     }
 
-    void add_exact(const PaperClaim &claim, const PaperScope &scope) {
-        const PaperItem &item = evaluator_.item();
-        const PublishedCell *cell = cell_of(item, told(claim.cell[0], scope),
-                                            claim.cell.size() > 1 ? told(claim.cell[1], scope) : "");
-        if (cell == nullptr)
-            return;
-        const PaperValue found = evaluator_.value(*claim.exact, scope);
-        ClaimAnswer finding = found.number ? exact(item, *cell, *found.number, told(*claim.from, scope))
-                                           : open_claim(claim, title_of(*cell), printed(*cell), scope);
-        finding.rules = {&verdict_rules().back()};
-        add_finding(std::move(finding));
-    }
-
     ItemAnswer &answer_;
     const PaperMethod &method_;
-    Evaluator evaluator_;
+    Evaluator &evaluator_;
     std::string place_;
 };
 
-/// Looks through all expressions of a method for names and functions that there are not.
-class NameCheck {
-  public:
-    NameCheck(const PaperItem &item, const PaperMethod &method, std::vector<InputProblem> &problems)
-        : item_(item), method_(method), problems_(problems), names_(Evaluator::names(method)),
-          lists_(names_in(Evaluator::lists())), functions_(names_in(Evaluator::functions())),
-          times_(names_in(method.times)) {
-        const std::vector<std::string> own = names_in(method.lists);
-        lists_.insert(lists_.end(), own.begin(), own.end());
-    }
-
-    void check(const std::string &place) {
-        each_text(method_, [&](const std::string &path, const std::string &text, PaperTextKind kind) {
-            const std::string its = place + path;
-            if (kind == PaperTextKind::expression)
-                tree(parse_expression(text), its);
-            else if (kind == PaperTextKind::sentence || kind == PaperTextKind::setting)
-                parts(parse_sentence(text), its);
-            else if (kind == PaperTextKind::list)
-                require_one_of(text, lists_, "a list", its, problems_);
-            else if (kind == PaperTextKind::time)
-                require_one_of(text, times_, "one of \"times\"", its, problems_);
-        });
-        for (std::size_t i = 0; i < method_.shown.size(); ++i)
-            require_one_of(method_.shown[i], shown_figures(), "a figure that reports have",
-                           place + "/shown/" + std::to_string(i), problems_, "regime_maps");
-    }
-
-  private:
-    void parts(const Sentence &sentence, const std::string &place) {
-        for (const SentencePart &part : sentence) {
-            if (part.kind == SentencePart::Kind::value)
-                tree(part.value, place);
-            for (const Sentence &alternative : part.alternatives)
-                parts(alternative, place);
-        }
-    }
-
-    void tree(const Expression &e, const std::string &place) {
-        if (e.kind == Expression::Kind::call)
-            call(e, place);
-        if (e.kind == Expression::Kind::name) {
-            std::string name = e.token;
-            while (name.starts_with("outer."))
-                name = name.substr(6);
-            const bool list = std::find(lists_.begin(), lists_.end(), name) != lists_.end();
-            if (!list && !name.starts_with("knob."))
-                require_one_of(name, names_, "a value", place, problems_);
-        }
-        for (const Expression &part : e.parts)
-            tree(part, place);
-    }
-
-    void call(const Expression &e, const std::string &place) {
-        require_one_of(e.token, functions_, "a function", place, problems_);
-        std::vector<std::string> texts; // where all arguments are texts
-        for (const Expression &part : e.parts)
-            if (part.kind == Expression::Kind::text)
-                texts.push_back(part.token);
-        const bool of_cell = e.token == "cell" || e.token == "printed" || e.token == "factor";
-        if (of_cell && !texts.empty() && texts.size() < 3 && texts.size() == e.parts.size() &&
-            cell_of(item_, texts[0], texts.size() > 1 ? texts[1] : "") == nullptr)
-            require_one_of(join(texts), cells(), "a published number of this item", place, problems_);
-        if (e.token == "time" && !texts.empty() && e.parts[0].kind == Expression::Kind::text)
-            require_one_of(texts[0], times_, "one of \"times\"", place, problems_);
-    }
-
-    std::vector<std::string> cells() const {
-        std::vector<std::string> names;
-        for (const PublishedCell &cell : item_.published)
-            names.push_back(title_of(cell));
-        return names;
-    }
-
-    const PaperItem &item_;
-    const PaperMethod &method_;
-    std::vector<InputProblem> &problems_;
-    std::vector<std::string> names_, lists_, functions_, times_;
-};
+/// "a, b" of each published number.
+std::vector<std::string> titles_of(const std::vector<PublishedCell> &cells) {
+    std::vector<std::string> titles;
+    for (const PublishedCell &cell : cells)
+        titles.push_back(title_of(cell));
+    return titles;
+}
 
 } // namespace
 
-void check_names(const PaperItem &item, const PaperMethod &method, const std::string &place,
-                 std::vector<InputProblem> &problems) {
-    NameCheck(item, method, problems).check(place);
+void check_names(const PaperItem &item, const PaperMethod &method, const PaperMethod &names,
+                 const std::string &place, const FieldProblem &problem) {
+    const std::vector<std::string> values = Evaluator::names(names), times = names_in(names.times),
+                                   functions = names_in(Evaluator::functions());
+    std::vector<std::string> lists = names_in(Evaluator::lists()), own = names_in(names.lists);
+    lists.insert(lists.end(), own.begin(), own.end());
+    each_text(method, [&](const std::string &path, const std::string &text, PaperTextKind kind) {
+        const auto require = [&](const std::string &name, const std::vector<std::string> &known,
+                                 const std::string &what) {
+            require_one_of(name, known, what, place + path, problem);
+        };
+        const auto check_call = [&](const Expression &e) {
+            require(e.token, functions, "a function");
+            std::vector<std::string> texts; // where all arguments are texts
+            for (const Expression &part : e.parts)
+                if (part.kind == Expression::Kind::text)
+                    texts.push_back(part.token);
+            const bool of_cell = e.token == "cell" || e.token == "printed" || e.token == "factor";
+            if (of_cell && !texts.empty() && texts.size() < 3 && texts.size() == e.parts.size() &&
+                cell_of(item, texts[0], texts.size() > 1 ? texts[1] : "") == nullptr)
+                require(join(texts), titles_of(item.published), "a published number of this item");
+            if (e.token == "time" && !texts.empty() && e.parts[0].kind == Expression::Kind::text)
+                require(texts[0], times, "one of \"times\"");
+        };
+        const auto check = [&](const Expression &e) {
+            if (e.kind == Expression::Kind::call)
+                check_call(e);
+            std::string name = e.token;
+            while (name.starts_with("outer."))
+                name = name.substr(6);
+            if (e.kind == Expression::Kind::name && !name.starts_with("knob.") &&
+                std::ranges::find(lists, name) == lists.end())
+                require(name, values, "a value");
+        };
+        if (kind == PaperTextKind::expression)
+            each_part(parse_expression(text), check);
+        else if (kind == PaperTextKind::sentence || kind == PaperTextKind::setting)
+            each_part(parse_sentence(text), check);
+        else if (kind == PaperTextKind::list)
+            require(text, lists, "a list");
+        else if (kind == PaperTextKind::time)
+            require(text, times, "one of \"times\"");
+    });
+    for (std::size_t i = 0; i < method.shown.size(); ++i)
+        require_one_of(method.shown[i], shown_figures(), "a figure that reports have",
+                       place + "/shown/" + std::to_string(i), problem, "regime_maps");
 }
 
-void add_answer(ItemAnswer &to, const PaperMethod &method, const PaperItem &item, const PaperContext &context,
-                const std::string &place) {
-    MethodRunner(to, item, method, context, place).run();
+void add_answer(ItemAnswer &to, const PaperMethod &method, Evaluator &evaluator, const std::string &place) {
+    MethodRunner(to, method, evaluator, place).run();
 }
 
 } // namespace convcast

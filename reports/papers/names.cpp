@@ -2,6 +2,7 @@
 // through.
 #include "model/base/errors.hpp"
 #include "model/network/network.hpp"
+#include "model/network/network_run.hpp"
 #include "model/paper/papers.hpp"
 #include "model/paper/rules.hpp"
 #include "reports/papers/evaluator.hpp"
@@ -36,34 +37,28 @@ PaperFacts facts_of(const GpuProfile &profile, const ConvShape *shape) {
     add_facts(facts, &profile.limits);
     std::optional<double> best;
     for (const PeerLink &link : profile.peers)
-        if (link.bandwidth_bytes_per_s && (!best || *best < link.bandwidth_bytes_per_s->value))
-            best = link.bandwidth_bytes_per_s->value;
+        if (link.bandwidth_bytes_per_s)
+            best = std::max(best.value_or(0.0), link.bandwidth_bytes_per_s->value);
     facts["peer_bandwidth"] = best;
     return facts;
 }
 
-PaperFacts facts_of(const ConvShape &s) {
-    PaperFacts facts;
+PaperRow row_of_shape(const std::string &shape) {
+    const ConvShape s = ConvShape::parse(shape);
+    PaperFacts facts = {{"shape", shape},
+                        {"fmas", s.fmas()},
+                        {"products", s.products()},
+                        {"input_bytes", s.input_bytes()},
+                        {"input_elements", s.input_elements()},
+                        {"filter_bytes", s.filter_bytes()},
+                        {"elements", s.dtype == DataType::f32   ? "f32"
+                                     : s.dtype == DataType::f16 ? "f16"
+                                                                : "i8"},
+                        {"filter", fmt::format("{}x{}", s.r, s.s)},
+                        {"sizes", shape_text(shape)}};
     for (const auto &[name, size] : names_of(s))
         facts[name] = size;
-    facts["shape"] = s.id();
-    facts["fmas"] = s.fmas();
-    facts["products"] = s.products();
-    facts["input_bytes"] = s.input_bytes();
-    facts["input_elements"] = s.input_elements();
-    facts["filter_bytes"] = s.filter_bytes();
-    facts["elements"] = s.dtype == DataType::f32 ? "f32" : s.dtype == DataType::f16 ? "f16" : "i8";
-    facts["filter"] = fmt::format("{}x{}", s.r, s.s);
-    facts["sizes"] = shape_text(s.id());
-    return facts;
-}
-
-PaperRow row_of_shape(const std::string &shape) {
-    PaperRow row;
-    row.shape = ConvShape::parse(shape);
-    row.names = facts_of(*row.shape);
-    row.names["shape"] = shape;
-    return row;
+    return {std::move(facts), s};
 }
 
 PaperFacts facts_of(const PublishedCell &cell) {
@@ -83,24 +78,28 @@ template <class Has> const PaperRow *row_around(const PaperScope &scope, Has has
     return nullptr;
 }
 
+/// Names that have a value everywhere.
+struct Global {
+    const char *name;
+    PaperValue (*of)(const Evaluator &);
+};
+constexpr Global globals[] = {
+    {"id", [](const Evaluator &e) { return PaperValue(e.item().id); }},
+    {"title", [](const Evaluator &e) { return PaperValue(title_of(e.item())); }},
+    {"heading", [](const Evaluator &e) { return PaperValue(e.item().title); }},
+    {"kernels", [](const Evaluator &e) { return PaperValue(e.item().answer.paper_kernels.size()); }},
+    {"network", [](const Evaluator &e) { return PaperValue(e.network()); }},
+    {"batch", [](const Evaluator &e) { return PaperValue(e.batch()); }},
+    {"papers_batch", [](const Evaluator &e) { return PaperValue(batch_of_paper(e.network())); }}};
+
 /// Of which only the names are asked.
-ConvShape any_shape() {
-    return ConvShape::parse("n1c1h8w8k1r1s1");
-}
+const char *const any_shape = "n1c1h8w8k1r1s1";
 
-/// Names that expressions may have everywhere.
-std::vector<std::string> names_outside_of_lists() {
-    std::vector<std::string> names = {"paper",   "ours",    "its",     "id",    "title",
-                                      "heading", "kernels", "network", "batch", "row"};
-    for (const std::string &name : names_in(facts_of(any_shape())))
-        names.push_back(name);
-    return names;
-}
-
-/// Names that rows of lists have.
-std::vector<std::string> names_of_rows() {
+/// All names that rows of lists have.
+PaperFacts any_row() {
     PaperFacts facts = facts_of(PublishedCell{});
-    for (const std::string &name : names_in(KnownRung{}.facts()))
+    facts.merge(row_of_shape(any_shape).names);
+    for (const auto &[name, value] : KnownRung{}.facts())
         facts[name], facts["before." + name];
     add_facts<CaseRow>(facts, nullptr);
     add_facts<LadderLaunch>(facts, nullptr);
@@ -109,37 +108,100 @@ std::vector<std::string> names_of_rows() {
     add_facts<Operator>(facts, nullptr);
     add_facts<RegimeStatistics>(facts, nullptr);
     add_facts<ScalingAdvice>(facts, nullptr);
-    for (const std::string name : {"one_launch", "one_record", "in_stream_s", "of_two_in_stream_s"})
-        facts[name], facts["papers_" + name];
-    for (const char *name :
-         {"computes", "rung", "blocks", "threads", "registers", "static_bytes", "times_launched",
-          "recorded_on", "output", "parameters", "multiply_adds", "values", "worth", "devices", "step",
-          "efficiency", "weak_step", "weak_efficiency", "exchange"})
+    add_facts<ScalingPoint>(facts, nullptr);
+    add_facts<DeclaredKernel>(facts, nullptr);
+    for (const std::string before : {"forecast.", "papers.", "half.", "papers_half."}) {
+        add_facts<KernelForecast>(facts, nullptr, before);
+        facts[before + "in_stream_s"];
+    }
+    for (const char *name : {"row", "computes", "rung", "blocks", "threads", "times_launched", "recorded_on",
+                             "output", "parameters", "multiply_adds", "values", "worth"})
         facts[name];
-    return names_in(facts);
+    return facts;
+}
+
+PaperRows cases(Evaluator &e) {
+    PaperRows rows;
+    if (const StudyResults *results = e.results())
+        for (const CaseRow &row : results->statistics.cases)
+            if (!row.baseline)
+                add_facts(rows.emplace_back().names, &row);
+    return rows;
+}
+
+PaperRows published(Evaluator &e) {
+    PaperRows rows;
+    for (const PublishedCell &cell : e.item().published)
+        rows.push_back({facts_of(cell)});
+    return rows;
+}
+
+/// How often each opinion of a regime is that of the counters.
+PaperRows opinions(Evaluator &e) {
+    PaperRows rows;
+    if (const StudyResults *results = e.results())
+        for (const char *opinion : {"paper", "physical", "forecast"})
+            if (const RegimeStatistics *its = over_all(results->statistics.regimes, opinion)) {
+                add_facts(rows.emplace_back().names, its);
+                rows.back().names["worth"] = worth_of(*its);
+            }
+    return rows;
+}
+
+/// The convolutions of studies.
+PaperRows shapes_of(const std::vector<std::string> &studies, const PaperContext &context) {
+    PaperRows rows;
+    for (const std::string &study : studies)
+        for (const std::string &shape : context.study(study).shapes)
+            rows.push_back(row_of_shape(shape));
+    return rows;
 }
 
 } // namespace
 
 std::vector<std::string> Evaluator::names(const PaperMethod &method) {
-    std::vector<std::string> names = names_outside_of_lists();
-    const auto add = [&](const std::vector<std::string> &more, const std::string &before = "") {
-        for (const std::string &name : more)
-            names.push_back(before + name);
-    };
-    add(names_in(method.values));
-    add(names_in(method.times));
-    for (const std::string &time : names_in(method.times))
-        add(fields_of_times(), time + ".");
-    const ConvShape shape = any_shape();
-    std::vector<std::string> of_gpus = names_in(facts_of(GpuProfile{}, &shape));
-    of_gpus.emplace_back("no_time");
-    for (const char *gpu : {"paper.", "ours.", "its."})
-        add(of_gpus, gpu);
-    add(names_of_rows());
+    static const std::vector<std::string> known = [] {
+        std::vector<std::string> all = names_in(globals);
+        const ConvShape shape = ConvShape::parse(any_shape);
+        PaperFacts of_gpus = facts_of(GpuProfile{}, &shape);
+        of_gpus["no_time"];
+        for (const std::string gpu : {"paper", "ours", "its"}) {
+            all.push_back(gpu);
+            for (const auto &[name, value] : of_gpus)
+                all.push_back(gpu + "." + name);
+        }
+        for (const auto &[name, value] : any_row())
+            all.push_back(name);
+        return all;
+    }();
+    std::vector<std::string> all = names_in(method.values);
+    all.insert(all.end(), known.begin(), known.end());
+    for (const auto &[time, its] : method.times) {
+        all.push_back(time);
+        for (const std::string &field : fields_of_times())
+            all.push_back(time + "." + field);
+    }
     for (const auto &[name, list] : method.lists)
-        add(list.columns);
-    return names;
+        all.insert(all.end(), list.columns.begin(), list.columns.end());
+    return all;
+}
+
+std::string Evaluator::study() const {
+    if (!item_.answer.study)
+        throw UsageError("expected \"study\" in the item's answer, for example \"chang_multi\"");
+    return *item_.answer.study;
+}
+
+std::string Evaluator::network() const {
+    if (!item_.answer.network)
+        throw UsageError("expected \"network\" in the item's answer, for example \"fashion_mnist\"");
+    return *item_.answer.network;
+}
+
+void Evaluator::use_batch(const std::optional<std::int64_t> &batch) {
+    if (batch != batch_)
+        lists_.clear();
+    batch_ = batch;
 }
 
 const ForecastGpu &Evaluator::gpu_of(AskedGpu asked, const PaperScope &scope) const {
@@ -153,8 +215,12 @@ const ForecastGpu &Evaluator::gpu_of(AskedGpu asked, const PaperScope &scope) co
 const PaperFacts &Evaluator::known_of(const ForecastGpu &gpu, const PaperScope &scope) {
     const PaperRow *row = row_around(scope, [](const PaperRow &r) { return r.shape.has_value(); });
     const ConvShape *shape = row != nullptr ? &*row->shape : nullptr;
-    return made_once(facts_, gpu.profile.id + (shape != nullptr ? " " + shape->id() : ""),
-                     [&] { return facts_of(gpu.profile, shape); });
+    return made_once(facts_, gpu.profile.id + (shape != nullptr ? " " + shape->id() : ""), [&] {
+        PaperFacts facts = facts_of(gpu.profile, shape);
+        const std::string no_time = &gpu == &context_.papers() ? context_.no_time() : "";
+        facts["no_time"] = no_time.empty() ? PaperValue() : PaperValue(no_time);
+        return facts;
+    });
 }
 
 PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
@@ -166,14 +232,14 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
     const std::size_t dot = name.find('.');
     const std::string before = name.substr(0, dot),
                       after = dot == std::string::npos ? "" : name.substr(dot + 1);
-    if (const auto found = method_.values.find(name); found != method_.values.end()) {
+    if (const auto found = names_.values.find(name); found != names_.values.end()) {
         ++depth_;
         const PaperValue out = value(found->second, scope);
         --depth_;
         return out;
     }
-    if (method_.times.contains(before))
-        return of_time(before, after, scope);
+    if (names_.times.contains(before))
+        return time(before, scope)[after];
     if (before == "outer" && scope.outer != nullptr)
         return named(after, *scope.outer);
     if (before == "knob") // of a setting that has none of this name
@@ -182,54 +248,30 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
         const ForecastGpu &gpu = gpu_of(asked, scope);
         if (after.empty())
             return short_name(gpu.profile);
-        if (after == "no_time") {
-            const std::string why = &gpu == &context_.papers() ? context_.no_time() : "";
-            return why.empty() ? PaperValue() : PaperValue(why);
-        }
         const PaperFacts &facts = known_of(gpu, scope);
         if (const auto found = facts.find(after); found != facts.end())
             return found->second;
     }
-    if (name == "id" || name == "title" || name == "heading")
-        return name == "id" ? item_.id : name == "title" ? title_of(item_) : item_.title;
-    if (name == "kernels")
-        return item_.answer.paper_kernels.size();
-    if (name == "network")
-        return network();
-    if (name == "batch")
-        return batch();
-    throw UsageError("'" + shortened(name) +
-                     "' has no value here; known outside of lists: " + join(names_outside_of_lists()));
+    if (const auto *global = std::ranges::find(globals, name, &Global::name); global != std::end(globals))
+        return global->of(*this);
+    throw UsageError("'" + shortened(name) + "' has no value here; known outside of lists: paper, ours, " +
+                     join(names_in(globals)));
 }
 
 const std::vector<Evaluator::List> &Evaluator::lists() {
-    using E = Evaluator &;
-    static const std::vector<List> all = {
-        {"shapes", [](E e) { return rows_of(e.context_.study(e.study()).shapes, row_of_shape); }},
-        {"gpus",
-         [](E e) -> PaperRows {
-             return {{{}, {}, &e.context_.papers()}, {{}, {}, &e.context_.ours()}};
-         }},
-        {"cases", &Evaluator::cases},
-        {"published",
-         [](E e) {
-             return rows_of(e.item_.published, [](const auto &cell) { return PaperRow{facts_of(cell)}; });
-         }},
-        {"rungs",
-         [](E e) {
-             return rows_of(e.asked_rungs(), [](const auto *rung) { return PaperRow{rung->facts()}; });
-         }},
-        {"steps", [](E e) { return steps_of(e.asked_rungs()); }},
-        {"published_steps", &Evaluator::published_steps},
-        {"launches", &Evaluator::launches},
-        {"operators", &Evaluator::operators},
-        {"recorded_rungs", &Evaluator::recorded_rungs},
-        {"recorded_kernels", &Evaluator::recorded_kernels},
-        {"opinions", &Evaluator::opinions},
-        {"two_gpus", &Evaluator::two_gpus},
-        {"recorded_steps", [](E e) { return rows_of(e.recorded_scaling().cases); }},
-        {"several_gpus", &Evaluator::several_gpus},
-        {"advice", [](E e) { return rows_of(e.by_images().advice); }}};
+    static const std::vector<List> all = [] {
+        std::vector<List> known = network_lists();
+        known.insert(known.end(),
+                     {{"shapes", [](Evaluator &e) { return shapes_of({e.study()}, e.context()); }},
+                      {"gpus",
+                       [](Evaluator &e) -> PaperRows {
+                           return {{{}, {}, &e.context().papers()}, {{}, {}, &e.context().ours()}};
+                       }},
+                      {"cases", cases},
+                      {"published", published},
+                      {"opinions", opinions}});
+        return known;
+    }();
     return all;
 }
 
@@ -244,10 +286,10 @@ void Evaluator::for_each(const std::vector<std::string> &lists, const PaperScope
 
 const PaperRows &Evaluator::list(const std::string &name) {
     return made_once(lists_, name, [&] {
-        const auto own = method_.lists.find(name);
-        const auto known =
-            std::find_if(lists().begin(), lists().end(), [&](const List &one) { return one.name == name; });
-        PaperRows rows = own != method_.lists.end() ? written(own->second) : known->rows(*this);
+        const auto own = names_.lists.find(name);
+        PaperRows rows = own != names_.lists.end()
+                             ? written(own->second)
+                             : std::ranges::find(lists(), name, &List::name)->rows(*this);
         for (std::size_t i = 0; i < rows.size(); ++i)
             rows[i].names.emplace("row", i + 1);
         return rows;
@@ -255,66 +297,26 @@ const PaperRows &Evaluator::list(const std::string &name) {
 }
 
 PaperRows Evaluator::written(const PaperList &list) {
-    PaperRows rows;
-    for (const std::string &study : list.studies)
-        for (const std::string &shape : context_.study(study).shapes)
-            rows.push_back(row_of_shape(shape));
+    PaperRows rows = shapes_of(list.studies, context_);
     for (std::int64_t i = 0; i < list.count.value_or(0); ++i)
         rows.emplace_back().names[list.columns.front()] = i;
     for (const std::vector<std::string> &cells : list.rows) {
         PaperRow &row = rows.emplace_back();
         for (std::size_t i = 0; i < cells.size(); ++i) {
             const std::string &column = list.columns[i], &cell = cells[i];
-            const bool number = !cell.empty() && cell.find_first_not_of("0123456789.") == std::string::npos;
-            row.names[column] = cell.starts_with('=') ? value(cell.substr(1), {})
-                                : number              ? PaperValue(std::strtod(cell.c_str(), nullptr))
-                                                      : PaperValue(cell);
-            if (column == "shape" && !cell.starts_with('=')) {
+            const bool computed = cell.starts_with('='),
+                       number = !cell.empty() && cell.find_first_not_of("0123456789.") == std::string::npos;
+            row.names[column] = computed ? value(cell.substr(1), {})
+                                : number ? PaperValue(std::strtod(cell.c_str(), nullptr))
+                                         : PaperValue(cell);
+            if (column == "shape" && !computed) {
                 PaperRow shape = row_of_shape(cell);
                 row.shape = shape.shape;
                 row.names.merge(shape.names);
             }
-            if (column == "gpu" && !cell.starts_with('='))
+            if (column == "gpu" && !computed)
                 row.gpu = &context_.gpu(cell);
         }
-    }
-    return rows;
-}
-
-PaperRows Evaluator::cases() {
-    PaperRows rows;
-    if (const StudyResults *results = context_.measured(study()))
-        for (const CaseRow &row : results->statistics.cases)
-            if (!row.baseline)
-                add_facts(rows.emplace_back().names, &row);
-    return rows;
-}
-
-/// How often each opinion of a regime is that of the counters.
-PaperRows Evaluator::opinions() {
-    PaperRows rows;
-    if (const StudyResults *results = context_.measured(study()))
-        for (const char *opinion : {"paper", "physical", "forecast"})
-            if (const RegimeStatistics *its = over_all(results->statistics.regimes, opinion)) {
-                PaperRow &row = rows.emplace_back();
-                add_facts(row.names, its);
-                row.names["worth"] = worth_of(*its);
-            }
-    return rows;
-}
-
-PaperRows Evaluator::operators() {
-    PaperRows rows;
-    const Network its = find_network(network());
-    for (std::size_t i = 0; i < its.operators.size(); ++i) {
-        const Operator &op = its.operators[i];
-        const ImageShape input = its.input_shapes(i).front();
-        PaperRow &row = rows.emplace_back();
-        add_facts(row.names, &op);
-        row.names["output"] = to_text(op.output);
-        row.names["parameters"] = parameters(op, input);
-        row.names["multiply_adds"] = fmas_of(op, input, 1);
-        row.names["values"] = elements(op.output);
     }
     return rows;
 }

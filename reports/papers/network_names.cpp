@@ -8,12 +8,11 @@
 #include "model/network/scaling_forecast.hpp"
 #include "reports/papers/evaluator.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -28,138 +27,73 @@ std::int64_t all_of_grid(const std::array<std::int64_t, 3> &sizes) {
 }
 
 /// Steps of training, the batch divided over so many GPUs; none where a GPU has no others beside it.
-NetworkRun divided(const std::string &network, const GpuProfile &gpu, int devices,
-                   std::vector<DeviceSplit> splits, std::int64_t batch, bool weak) {
+NetworkRun divided(const Evaluator &e, int devices, std::vector<DeviceSplit> splits, bool weak) {
+    const GpuProfile &gpu = e.context().ours().profile;
     if (gpu.peers.empty())
         return {};
-    ScalingQuestion question{{}, std::move(splits), {batch}, weak};
+    ScalingQuestion question{{}, std::move(splits), {e.batch()}, weak};
     question.devices.resize(static_cast<std::size_t>(devices));
     std::iota(question.devices.begin(), question.devices.end(), 0);
-    return forecast_scaling(find_network(network), gpu, question);
+    return forecast_scaling(find_network(e.network()), gpu, question);
 }
 
-/// What all launches of a line take of a call in streams.
-PaperValue in_stream(const RungForecast &rung, std::size_t launch) {
-    return launch < rung.in_stream_s.size() ? PaperValue(rung.in_stream_s[launch]) : PaperValue();
+/// A batch divided over as many GPUs as a host has.
+NetworkRun by_images(const Evaluator &e) {
+    return divided(e, most_split_devices, {DeviceSplit::batch}, true);
 }
 
-/// Of a launch: how long one takes, how long its activity record will say that it takes, and what all take of
-/// a call whose launches follow each other in streams.
-void add_forecast(PaperFacts &names, const std::string &before, const RungForecast &rung,
-                  std::size_t launch) {
-    const bool known = launch < rung.launches.size();
-    names[before + "one_launch"] = known ? PaperValue(rung.launches[launch].time_s) : PaperValue();
-    names[before + "one_record"] = known ? PaperValue(rung.launches[launch].record_s) : PaperValue();
-    names[before + "in_stream_s"] = in_stream(rung, launch);
+/// Recorded steps on two GPUs with forecasts by this version; no cases where there are none.
+NetworkRun recorded_scaling(const Evaluator &e) {
+    const NetworkRun *run = e.context().measured({RecordedPart::steps, e.network()});
+    return run ? forecast_anew(*run, find_network(e.network()), e.context().ours().profile) : NetworkRun();
 }
 
-} // namespace
-
-std::int64_t batch_of_paper(const std::string &network) {
-    constexpr std::int64_t step_of_cibil = 2048;
-    return network == "mnist" ? step_of_cibil : 1;
-}
-
-PaperFacts KnownRung::facts() const {
-    PaperFacts names;
-    add_facts(names, &rung);
-    names["kernels"] =
-        rung.launches.empty() ? PaperValue("does not compile") : PaperValue(rung.launches.size());
-    names["launches"] = rung.launches.size();
-    names["published"] = rung.published_s;
-    names["papers"] = papers.stream_s;
-    names["forecast"] = ours.call_s();
-    names["measured"] = measured ? measured->measured_s() : std::nullopt;
-    names["why"] = ours.why_not;
-    names["papers_why"] = papers.why_not;
-    names["stream"] = ours.stream_s;
-    names["stream_measured"] =
-        measured && measured->measured ? PaperValue(measured->measured->stream_s) : PaperValue();
-    const NetworkTimes none, &times = measured && measured->measured ? *measured->measured : none;
-    names["one_thread_measured"] = times.one_thread_s;
-    names["threads_measured"] = times.threads_s;
-    names["papers_low"] = papers.low_s;
-    names["papers_high"] = papers.high_s;
-    names["copy_s"] = ours.copy_s;
-    names["papers_copy_s"] = papers.copy_s;
-    names["of_two_stream"] = ours_of_two.stream_s;
-    names["of_two_copy_s"] = ours_of_two.copy_s;
-    names["papers_of_two_stream"] = papers_of_two.stream_s;
-    names["papers_of_two_copy_s"] = papers_of_two.copy_s;
-    return names;
-}
-
-std::string Evaluator::network() const {
-    if (!item_.answer.network)
-        throw UsageError("expected \"network\" in the item's answer, for example \"fashion_mnist\"");
-    return *item_.answer.network;
-}
-
-std::int64_t Evaluator::batch() const {
-    return method_.batch.value_or(batch_of_paper(network()));
-}
-
-/// All of the network's ladder.
-const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
-    return made_once(rungs_, batch, [&] {
-        const Network its = find_network(network());
-        const Ladder ladder = find_ladder(its);
-        const NetworkRun *recorded = context_.measured({RecordedPart::ladder, network(), batch});
-        std::vector<KnownRung> all;
-        for (const Rung &rung : ladder.rungs) {
-            KnownRung &known = all.emplace_back();
-            known.rung = rung;
-            known.papers = context_.papers().rung(its, ladder, rung, batch);
-            known.ours = context_.ours().rung(its, ladder, rung, batch);
-            if (ladder.divided_rung == rung.id) {
-                known.papers_of_two = context_.papers().rung(its, ladder, rung, ceil_div(batch, 2));
-                known.ours_of_two = context_.ours().rung(its, ladder, rung, ceil_div(batch, 2));
-            }
-            if (recorded)
-                for (const NetworkCase &result : recorded->cases)
-                    if (result.id == rung.id)
-                        known.measured = result;
-        }
-        return all;
-    });
+const NetworkRun *recorded_ladder(const Evaluator &e, std::int64_t batch) {
+    return e.context().measured({RecordedPart::ladder, e.network(), batch});
 }
 
 /// Those that the item names, in its order; all where it names none.
-std::vector<const KnownRung *> Evaluator::asked_rungs() {
+std::vector<const KnownRung *> asked_rungs(Evaluator &e) {
     std::vector<const KnownRung *> asked;
-    const std::vector<KnownRung> &all = rungs(batch());
-    for (const std::string &name : item_.answer.rungs)
+    const std::vector<KnownRung> &all = e.rungs(e.batch());
+    for (const std::string &name : e.item().answer.rungs)
         for (const KnownRung &known : all)
             if (known.rung.id == name)
                 asked.push_back(&known);
-    if (item_.answer.rungs.empty())
+    if (e.item().answer.rungs.empty())
         for (const KnownRung &known : all)
             asked.push_back(&known);
     return asked;
 }
 
-/// Each rung beside the one before it.
-PaperRows Evaluator::steps_of(const std::vector<const KnownRung *> &rungs) {
+PaperRows rungs(Evaluator &e) {
     PaperRows rows;
-    for (std::size_t i = 1; i < rungs.size(); ++i) {
-        PaperFacts &names = rows.emplace_back().names;
-        names = rungs[i]->facts();
-        for (const auto &[name, value] : rungs[i - 1]->facts())
-            names["before." + name] = value;
+    for (const KnownRung *known : asked_rungs(e))
+        rows.push_back({known->facts()});
+    return rows;
+}
+
+/// Each rung beside the one before it; `published`: of those whose time is.
+PaperRows steps(Evaluator &e, bool published) {
+    PaperRows rows;
+    PaperFacts before;
+    for (const PaperRow &rung : rungs(e)) {
+        if (published && !rung.names.at("published").there())
+            continue;
+        if (!before.empty()) {
+            rows.push_back(rung);
+            for (const auto &[name, value] : before)
+                rows.back().names["before." + name] = value;
+        }
+        before = rung.names;
     }
     return rows;
 }
 
-PaperRows Evaluator::published_steps() {
-    std::vector<const KnownRung *> rungs = asked_rungs();
-    std::erase_if(rungs, [](const KnownRung *known) { return !known->rung.published_s; });
-    return steps_of(rungs);
-}
-
-PaperRows Evaluator::launches() {
+PaperRows launches(Evaluator &e) {
     PaperRows rows;
-    const Ladder ladder = find_ladder(find_network(network()));
-    for (const KnownRung *known : asked_rungs())
+    const Ladder ladder = find_ladder(find_network(e.network()));
+    for (const KnownRung *known : asked_rungs(e))
         for (std::size_t i = 0; i < known->rung.launches.size(); ++i) {
             const LadderLaunch &launch = known->rung.launches[i];
             PaperFacts &names = rows.emplace_back().names;
@@ -171,27 +105,25 @@ PaperRows Evaluator::launches() {
             const bool each_stream = launch.each_stream.value_or(false);
             names["times_launched"] =
                 launch.repeat.value_or(1) * (each_stream ? known->rung.streams.value_or(1) : 1);
-            add_forecast(names, "", known->ours, i);
-            add_forecast(names, "papers_", known->papers, i);
-            names["of_two_in_stream_s"] = in_stream(known->ours_of_two, i);
-            names["papers_of_two_in_stream_s"] = in_stream(known->papers_of_two, i);
+            for (const auto &[before, its] : known->forecasts()) {
+                add_facts(names, i < its->launches.size() ? &its->launches[i] : nullptr, before);
+                names[before + "in_stream_s"] =
+                    i < its->in_stream_s.size() ? PaperValue(its->in_stream_s[i]) : PaperValue();
+            }
             const auto compiled = ladder.work.kernels.find(launch.kernel);
-            const bool declared = compiled != ladder.work.kernels.end();
-            names["registers"] = declared ? PaperValue(compiled->second.registers) : PaperValue();
-            names["static_bytes"] =
-                declared ? PaperValue(compiled->second.static_shared_bytes) : PaperValue();
+            add_facts(names, compiled != ladder.work.kernels.end() ? &compiled->second : nullptr);
             static const std::vector<KernelTime> none;
             const std::vector<KernelTime> &kernels = known->measured ? known->measured->kernels : none;
             const auto copy = std::ranges::find_if(kernels, &KernelTime::is_copy); // they are behind
             const bool kept = copy - kernels.begin() == std::ssize(known->rung.launches);
-            add_facts<KernelTime>(names, kept ? &kernels[i] : nullptr, "recorded.");
+            add_facts(names, kept ? &kernels[i] : nullptr, "recorded.");
         }
     return rows;
 }
 
 /// Kernels and copies of the ladder and of calls on several GPUs, by their activity records. Where those of
 /// our GPU have no copies, GPUs and occupancies, as older ones, another GPU's stand in; each row names it.
-PaperRows Evaluator::recorded_kernels() {
+PaperRows recorded_kernels(Evaluator &e) {
     const auto in_full = [](const NetworkRun &run) {
         return std::ranges::any_of(run.cases, [](const NetworkCase &item) {
             return std::ranges::any_of(item.kernels, [](const KernelTime &its) {
@@ -200,104 +132,154 @@ PaperRows Evaluator::recorded_kernels() {
         });
     };
     PaperRows rows;
-    for (const RecordedOf &of :
-         {RecordedOf{RecordedPart::ladder, network(), batch()}, RecordedOf{RecordedPart::steps, network()}}) {
-        const NetworkRun *run = context_.measured_where(of, in_full);
-        if (run == nullptr)
-            continue;
-        for (const NetworkCase &item : run->cases)
-            for (const KernelTime &kernel : item.kernels) {
-                PaperFacts &names = rows.emplace_back().names;
-                add_facts(names, &item);
-                add_facts(names, &kernel, "recorded.");
-                names["recorded_on"] = short_name(condition_of(run->conditions, "gpu"));
-            }
+    for (const RecordedOf &of : {RecordedOf{RecordedPart::ladder, e.network(), e.batch()},
+                                 RecordedOf{RecordedPart::steps, e.network()}})
+        if (const NetworkRun *run = e.context().measured(of, in_full))
+            for (const NetworkCase &item : run->cases)
+                for (const KernelTime &kernel : item.kernels) {
+                    PaperFacts &names = rows.emplace_back().names;
+                    add_facts(names, &item);
+                    add_facts(names, &kernel, "recorded.");
+                    names["recorded_on"] = short_name(condition_of(run->conditions, "gpu"));
+                }
+    return rows;
+}
+
+PaperRows operators(Evaluator &e) {
+    PaperRows rows;
+    const Network its = find_network(e.network());
+    for (std::size_t i = 0; i < its.operators.size(); ++i) {
+        const Operator &op = its.operators[i];
+        const ImageShape input = its.input_shapes(i).front();
+        PaperFacts &names = rows.emplace_back().names;
+        add_facts(names, &op);
+        names["output"] = to_text(op.output);
+        names["parameters"] = parameters(op, input);
+        names["multiply_adds"] = fmas_of(op, input, 1);
+        names["values"] = elements(op.output);
     }
     return rows;
 }
 
-PaperRows Evaluator::recorded_rungs() {
-    const NetworkRun *run = context_.measured({RecordedPart::ladder, network(), batch()});
-    return run ? rows_of(run->cases) : PaperRows();
+PaperValue fact_of(const PaperFacts &facts, const std::string &name, const std::string &expected) {
+    const auto found = facts.find(name);
+    if (found == facts.end())
+        throw UsageError("expected " + expected + ", found '" + shortened(name) + "'" +
+                         did_you_mean(name, names_in(facts)));
+    return found->second;
 }
 
-/// A batch divided over two GPUs in every way that needs no NCCL.
-PaperRows Evaluator::two_gpus() {
-    return rows_of(divided(network(), context_.ours().profile, 2,
-                           {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch}, batch(), false)
-                       .cases);
+} // namespace
+
+std::int64_t batch_of_paper(const std::string &network) {
+    static std::map<std::string, std::int64_t> read; // each ladder once
+    return made_once(read, network,
+                     [&] { return find_ladder(find_network(network)).published_images.value_or(1); });
 }
 
-/// Recorded steps on two GPUs with forecasts by this version; no cases where there are none.
-NetworkRun Evaluator::recorded_scaling() const {
-    const NetworkRun *run = context_.measured({RecordedPart::steps, network()});
-    return run ? forecast_anew(*run, find_network(network()), context_.ours().profile) : NetworkRun();
+KnownRung::Forecasts KnownRung::forecasts() const {
+    return {{{"forecast.", &ours}, {"papers.", &papers}, {"half.", &half}, {"papers_half.", &papers_half}}};
 }
 
-/// A batch divided over as many GPUs as a host has.
-NetworkRun Evaluator::by_images() const {
-    return divided(network(), context_.ours().profile, most_split_devices, {DeviceSplit::batch}, batch(),
-                   true);
+PaperFacts KnownRung::facts() const {
+    PaperFacts names;
+    add_facts(names, &rung);
+    for (const auto &[before, its] : forecasts())
+        add_facts<NetworkTimes>(names, its, before);
+    const bool timed = measured && measured->measured;
+    add_facts(names, timed ? &*measured->measured : nullptr, "measured.");
+    names["published"] = rung.published_s;
+    names["forecast"] = ours.call_s();
+    names["papers"] = papers.stream_s;
+    names["measured"] = measured ? measured->measured_s() : std::nullopt;
+    names["launches"] = rung.launches.size();
+    names["kernels"] =
+        rung.launches.empty() ? PaperValue("does not compile") : PaperValue(rung.launches.size());
+    return names;
 }
 
-std::vector<ScalingPoint> Evaluator::scaling() const {
-    const std::vector<ScalingPoint> points = scaling_points(by_images(), DeviceSplit::batch, batch());
+std::vector<Evaluator::List> network_lists() {
+    using E = Evaluator &;
+    return {{"operators", operators},
+            {"rungs", rungs},
+            {"steps", [](E e) { return steps(e, false); }},
+            {"published_steps", [](E e) { return steps(e, true); }},
+            {"launches", launches},
+            {"recorded_rungs",
+             [](E e) {
+                 const NetworkRun *run = recorded_ladder(e, e.batch());
+                 return run ? rows_of(run->cases) : PaperRows();
+             }},
+            {"recorded_kernels", recorded_kernels},
+            {"recorded_steps", [](E e) { return rows_of(recorded_scaling(e).cases); }},
+            {"two_gpus", // in every way that needs no NCCL
+             [](E e) {
+                 return rows_of(
+                     divided(e, 2, {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch}, false)
+                         .cases);
+             }},
+            {"several_gpus", [](E e) { return rows_of(scaling_of(e)); }},
+            {"advice", [](E e) { return rows_of(by_images(e).advice); }}};
+}
+
+std::vector<ScalingPoint> scaling_of(const Evaluator &e) {
+    const std::vector<ScalingPoint> points = scaling_points(by_images(e), DeviceSplit::batch, e.batch());
     return points.size() < 2 ? std::vector<ScalingPoint>{} : points;
 }
 
-std::vector<ScalingPoint> Evaluator::measured_scaling() const {
-    return scaling_points(recorded_scaling(), DeviceSplit::batch, batch(), &NetworkCase::measured);
+std::vector<ScalingPoint> measured_scaling_of(const Evaluator &e) {
+    return scaling_points(recorded_scaling(e), DeviceSplit::batch, e.batch(), &NetworkCase::measured);
 }
 
-PaperRows Evaluator::several_gpus() {
-    PaperRows rows;
-    for (const ScalingPoint &p : scaling())
-        rows.push_back({{{"devices", p.gpus},
-                         {"step", p.strong_s},
-                         {"efficiency", p.strong_efficiency},
-                         {"weak_step", p.weak_s},
-                         {"weak_efficiency", p.weak_efficiency},
-                         {"exchange", p.exchange_s}}});
-    return rows;
-}
-
-/// rung(id, what[, images]): of a rung of the network's ladder.
-PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::int64_t batch) {
-    for (const KnownRung &known : rungs(batch))
-        if (known.rung.id == id) {
-            const PaperFacts names = known.facts();
-            const auto found = names.find(what);
-            if (found == names.end())
-                throw UsageError("expected what is known of a rung, for example 'measured', found '" +
-                                 shortened(what) + "'");
-            return found->second;
+const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
+    return made_once(rungs_, batch, [&] {
+        const Network its = find_network(network());
+        const Ladder ladder = find_ladder(its);
+        const NetworkRun *recorded = recorded_ladder(*this, batch);
+        std::vector<KnownRung> all;
+        for (const Rung &rung : ladder.rungs) {
+            const auto forecast = [&](const ForecastGpu &gpu, std::int64_t images) {
+                return gpu.rung(its, ladder, rung, images);
+            };
+            KnownRung &known = all.emplace_back(
+                KnownRung{rung, forecast(context_.ours(), batch), forecast(context_.papers(), batch)});
+            if (ladder.divided_rung == rung.id) {
+                known.half = forecast(context_.ours(), ceil_div(batch, 2));
+                known.papers_half = forecast(context_.papers(), ceil_div(batch, 2));
+            }
+            if (recorded)
+                for (const NetworkCase &result : recorded->cases)
+                    if (result.id == rung.id)
+                        known.measured = result;
         }
-    return {};
+        return all;
+    });
 }
 
-/// What was recorded of a network on our GPU: "sequential", "accuracy", "epochs" ...; missing where nothing
-/// was.
+PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::int64_t batch) {
+    const auto known = std::ranges::find(rungs(batch), id, [](const KnownRung &its) { return its.rung.id; });
+    return known == rungs(batch).end()
+               ? PaperValue()
+               : fact_of(known->facts(), what, "what is known of a rung, for example 'measured'");
+}
+
 PaperValue Evaluator::of_network(const std::string &fact) {
-    const std::string id = network();
-    const PaperFacts &facts = made_once(facts_, "network " + id, [&] {
-        const RecordedOf of{RecordedPart::training, id};
-        const NetworkRun *training = context_.measured(of), *anywhere = context_.measured_anywhere(of),
-                         *ladder = context_.measured({RecordedPart::ladder, id, 1});
-        PaperFacts all;
-        add_facts<NetworkCase>(all, training ? &training->first() : nullptr);
-        add_facts<Training>(all, training ? &*training->first().training : nullptr);
-        all["sequential"] = ladder ? PaperValue(ladder->sequential_s) : PaperValue();
-        all["input_edge"] = find_network(id).input[1];
+    const PaperFacts &facts = made_once(facts_, "network", [&] {
+        const RecordedOf of{RecordedPart::training, network()};
         // Accuracy is tested with the same images on every GPU.
+        const NetworkRun *training = context_.measured(of),
+                         *anywhere = context_.measured(of, [](const NetworkRun &) { return true; }),
+                         *ladder = recorded_ladder(*this, 1);
+        PaperFacts all;
+        add_facts(all, training ? &training->first() : nullptr);
+        add_facts(all, training ? &*training->first().training : nullptr);
+        all["sequential"] = ladder ? PaperValue(ladder->sequential_s) : PaperValue();
+        all["input_edge"] = find_network(network()).input[1];
         all["test_images_anywhere"] =
             anywhere ? PaperValue(anywhere->first().training->test_images) : PaperValue();
         return all;
     });
-    const auto found = facts.find(fact);
-    if (found == facts.end())
-        throw UsageError("expected what was measured of a network, for example 'accuracy', found '" +
-                         shortened(fact) + "'");
-    return found->second;
+    return fact_of(facts, fact, "what was measured of a network, for example 'accuracy'");
 }
 
 } // namespace convcast

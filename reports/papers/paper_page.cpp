@@ -137,9 +137,7 @@ std::string write_paper_page(const Reproduction &r) {
 
 ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder) {
     TemporaryFolder unfinished(folder.string()); // half of the answers is taken for all of them
-    std::vector<Figure> figures = of_all_items(reproduction, &ItemAnswer::figures);
-    std::erase_if(figures, [](const Figure &figure) { return figure.point_count() == 0; });
-    ReportFiles files = write_figures(figures, folder);
+    ReportFiles files = write_figures(of_all_items(reproduction, &ItemAnswer::figures), folder);
     FigureFiles drawings{{}, files.pdf_note, true};
     for (const PaperDrawing &drawing : of_all_items(reproduction, &ItemAnswer::drawings)) {
         drawings.write(folder / "figures" / (drawing.id + ".svg"), drawing.svg);

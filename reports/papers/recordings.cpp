@@ -23,10 +23,6 @@ extern const std::vector<EmbeddedFile> shipped_recordings;
 
 namespace {
 
-bool is_network_run(const std::string &text, const std::string &file) {
-    return member_of_json(text, file, "schema").value_or("").starts_with("convcast/network_run/");
-}
-
 /// Each study with measured cases, and whether a baseline is among them.
 std::vector<RecordedOf> parts_of(const Run &run) {
     std::map<std::string, bool> studies;
@@ -71,22 +67,6 @@ std::vector<RecordedOf> parts_of(const NetworkRun &run) {
     return {{RecordedPart::ladder, run.network, first.batch}};
 }
 
-bool is_of(const Recording &recording, const RecordedOf &of) {
-    return std::find(recording.of.begin(), recording.of.end(), of) != recording.of.end();
-}
-
-/// The study of settings and the settings of a study; absent of networks.
-std::optional<RecordedOf> stand_in(const RecordedOf &of) {
-    switch (of.part) {
-    case RecordedPart::study:
-        return RecordedOf{RecordedPart::settings, of.name};
-    case RecordedPart::settings:
-        return RecordedOf{RecordedPart::study, of.name};
-    default:
-        return std::nullopt;
-    }
-}
-
 } // namespace
 
 std::string to_text(const RecordedOf &of) {
@@ -126,12 +106,6 @@ Recording recording_of(std::variant<Run, NetworkRun> document, std::string file)
     return recording;
 }
 
-Recording read_recording(const std::string &text, const std::string &file) {
-    if (is_network_run(text, file))
-        return recording_of(described::read_document<NetworkRun>(text, file), file);
-    return recording_of(read_run(text, file), file);
-}
-
 Recordings Recordings::shipped(DeviceCode here) {
     Recordings all(std::move(here));
     all.runs_to_load_ = all.networks_to_load_ = true;
@@ -151,10 +125,13 @@ void Recordings::load(bool runs) const {
     for (const EmbeddedFile &file : shipped_recordings) {
         std::shared_ptr<const Recording> &its = read[file.path];
         if (!its) {
-            const std::string text = unpacked(file.text(), file.path);
-            if (is_network_run(text, file.path) == runs)
+            const std::string text = unpacked(file.text(), file.path),
+                              schema = member_of_json(text, file.path, "schema").value_or("");
+            if (schema.starts_with("convcast/network_run/") == runs)
                 continue;
-            Recording recording = read_recording(text, file.path);
+            Recording recording =
+                runs ? recording_of(read_run(text, file.path), file.path)
+                     : recording_of(described::read_document<NetworkRun>(text, file.path), file.path);
             recording.ships = true;
             its = std::make_shared<const Recording>(std::move(recording));
         }
@@ -169,14 +146,16 @@ std::vector<const Recording *> Recordings::find(const RecordedOf &of, const std:
     asked_.insert(of);
     std::vector<const Recording *> found;
     const auto collect = [&](const RecordedOf &wanted) {
-        for (const auto &recording : all_)
-            if (is_of(*recording, wanted) && (gpu.empty() || recording->gpu == gpu) &&
-                (!only || only(*recording)))
-                found.push_back(recording.get());
+        for (const auto &its : all_)
+            if (std::ranges::find(its->of, wanted) != its->of.end() && (gpu.empty() || its->gpu == gpu) &&
+                (!only || only(*its)))
+                found.push_back(its.get());
     };
     collect(of);
-    if (const auto other = stand_in(of); found.empty() && other)
-        collect(*other);
+    if (found.empty() && of.part == RecordedPart::study)
+        collect({RecordedPart::settings, of.name});
+    else if (found.empty() && of.part == RecordedPart::settings)
+        collect({RecordedPart::study, of.name});
     used_.insert(found.begin(), found.end());
     return found;
 }

@@ -60,9 +60,6 @@ struct Recording {
     const std::map<std::string, std::string> &conditions() const;
 };
 
-/// Throws InputError unless the text is a Run document or a network run.
-Recording read_recording(const std::string &text, const std::string &file);
-/// The same of a document that is read already.
 Recording recording_of(std::variant<Run, NetworkRun> document, std::string file);
 
 /// The recordings that the pages of papers may use. It remembers what it was asked for and what was used.

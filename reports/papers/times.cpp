@@ -9,23 +9,6 @@
 #include <vector>
 
 namespace convcast {
-
-std::string Evaluator::study() const {
-    if (!item_.answer.study)
-        throw UsageError("expected \"study\" in the item's answer, for example \"chang_multi\"");
-    return *item_.answer.study;
-}
-
-std::vector<const StudyResults *> Evaluator::recordings(const PaperTime &time) {
-    std::vector<const StudyResults *> all;
-    for (const std::string &in : time.in.empty() ? std::vector<std::string>{"run"} : time.in)
-        if (const StudyResults *its = context_.measured(in == "run"        ? study()
-                                                        : in == "settings" ? study() + "/settings"
-                                                                           : in))
-            all.push_back(its);
-    return all;
-}
-
 namespace {
 
 /// The knobs of a setting as "knob.tile_k".
@@ -68,40 +51,59 @@ PaperFacts found_row(const CaseRow &row, const StudyResults &results) {
 
 } // namespace
 
-PaperFacts Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
+PaperFacts Evaluator::recorded(const PaperTime &time, const PaperScope &scope) {
     const PaperValue shape = named("shape", scope);
-    for (std::size_t i = 0; i < time.measured.size(); ++i) {
-        const std::string setting = told(time.measured[i], scope);
-        std::vector<std::string> except;
-        for (const std::string &one : time.except)
-            except.push_back(told(one, scope));
-        const CaseRow *best = nullptr;
-        const StudyResults *of = nullptr;
+    std::vector<const StudyResults *> recordings;
+    for (const std::string &in : time.in.empty() ? std::vector<std::string>{"run"} : time.in)
+        if (const StudyResults *its = context_.measured(in == "run"        ? study()
+                                                        : in == "settings" ? study() + "/settings"
+                                                                           : in))
+            recordings.push_back(its);
+    if (time.best) {
+        for (const StudyResults *results : recordings)
+            for (const ShapeRow &row : results->statistics.shapes)
+                if (const auto &id = *time.best == RecordedBest::ours    ? row.ours
+                                     : *time.best == RecordedBest::cudnn ? row.cudnn
+                                                                         : row.papers;
+                    id && row.shape == shape.text && so(time.where, scope))
+                    return found_row(results->statistics.cases[static_cast<std::size_t>(*id)], *results);
+        return {};
+    }
+    std::vector<std::string> settings, except;
+    for (const std::string &one : time.baseline ? std::vector{*time.baseline} : time.measured)
+        settings.push_back(told(one, scope));
+    for (const std::string &one : time.except)
+        except.push_back(told(one, scope));
+    for (const std::string &setting : settings) {
+        const auto is = [&](const CaseRow &row) {
+            return row.baseline == time.baseline.has_value() &&
+                   (row.baseline ? row.name == setting : has_setting(row.name, setting)) &&
+                   std::ranges::none_of(except,
+                                        [&](const auto &other) { return has_setting(row.name, other); });
+        };
+        PaperFacts best;
         double least = 0.0;
-        for (const StudyResults *results : recordings(time))
+        for (const StudyResults *results : recordings)
             for (const CaseRow &row : results->statistics.cases) {
-                if (row.shape != shape.text || row.baseline || !row.cold_s ||
-                    !has_setting(row.name, setting) ||
-                    std::any_of(except.begin(), except.end(),
-                                [&](const std::string &e) { return has_setting(row.name, e); }))
+                if (row.shape != shape.text || !row.cold_s || !is(row))
                     continue;
-                const PaperRow knobs{knobs_of(row.name), {}, nullptr};
+                const PaperRow knobs{knobs_of(row.name)};
                 const PaperScope inner{&knobs, &scope};
                 if (!so(time.where, inner))
                     continue;
                 const double by =
                     time.least ? value(*time.least, inner).number.value_or(0.0) : row.cold_s->value;
-                if (best == nullptr || by < least)
-                    best = &row, of = results, least = by;
+                if (best.empty() || by < least)
+                    best = found_row(row, *results), least = by;
             }
-        if (best == nullptr)
+        const bool first = &setting == settings.data();
+        if (best.empty())
             continue;
-        PaperFacts found = found_row(*best, *of);
-        if (i == 0 && setting.find(':') != std::string::npos)
-            found["setting"] = setting;
-        if (i > 0)
-            found["other"] = true;
-        return found;
+        if (first && setting.find(':') != std::string::npos)
+            best["setting"] = setting;
+        if (!first)
+            best["other"] = true;
+        return best;
     }
     return {};
 }
@@ -135,71 +137,40 @@ PaperFacts Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
             if (low && high)
                 found["range"] = microseconds(*low) + " to " + microseconds(*high);
         }
-        if (made.prediction && made.prediction->plan) {
-            const Partition &launch = main_launch(*made.prediction->plan);
-            found["threads"] = launch.threads;
-            found["ctas"] = launch.ctas;
-            found["ctas_per_sm"] = launch.ctas_per_sm;
-            found["pieces"] = launch.pieces;
-        }
+        if (made.prediction && made.prediction->plan)
+            add_facts(found, &main_launch(*made.prediction->plan));
         return found;
     });
 }
 
 PaperFacts Evaluator::time(const std::string &name, const PaperScope &scope) {
-    const auto its = method_.times.find(name);
-    if (its == method_.times.end())
+    const auto its = names_.times.find(name);
+    if (its == names_.times.end())
         throw UsageError("expected one of \"times\", found '" + shortened(name) + "'" +
-                         did_you_mean(name, names_in(method_.times)));
+                         did_you_mean(name, names_in(names_.times)));
     const PaperTime &time = its->second;
-    if (!time.measured.empty())
-        return measured(time, scope);
+    if (!time.measured.empty() || time.baseline || time.best)
+        return recorded(time, scope);
     if (!so(time.where, scope))
         return {};
     if (time.forecast || time.chosen)
         return forecast(time, scope);
-    if (!time.fastest.empty()) {
-        PaperFacts best;
-        for (const std::string &one : time.fastest)
-            if (PaperFacts found = this->time(one, scope);
-                found[""].number && (best.empty() || *found[""].number < *best[""].number))
-                best = std::move(found);
-        return best;
-    }
-    const std::vector<const StudyResults *> recorded = recordings(time);
-    if (recorded.empty())
-        return {};
-    const StudyResults &all = *recorded.front();
-    const ReportStatistics &results = all.statistics;
-    const PaperValue shape = named("shape", scope);
-    if (time.baseline) {
-        for (const CaseRow &row : results.cases)
-            if (row.shape == shape.text && row.baseline && row.name == *time.baseline)
-                return found_row(row, all);
-        return {};
-    }
-    for (const ShapeRow &row : results.shapes)
-        if (row.shape == shape.text)
-            if (const auto &id = *time.best == RecordedBest::ours    ? row.ours
-                                 : *time.best == RecordedBest::cudnn ? row.cudnn
-                                                                     : row.papers)
-                return found_row(results.cases[static_cast<std::size_t>(*id)], all);
-    return {};
+    PaperFacts best;
+    for (const std::string &one : time.fastest)
+        if (PaperFacts found = this->time(one, scope);
+            found[""].number && (best.empty() || *found[""].number < *best[""].number))
+            best = std::move(found);
+    return best;
 }
 
 std::vector<std::string> Evaluator::fields_of_times() {
     PaperFacts facts;
     add_counted(facts, nullptr);
+    add_facts<Partition>(facts, nullptr);
     for (const char *name : {"forecast", "name", "knobs", "kernel", "setting", "other", "low", "high",
-                             "range", "threads", "ctas", "ctas_per_sm", "pieces", "limiter", "why"})
+                             "range", "limiter", "why"})
         facts[name];
     return names_in(facts);
-}
-
-PaperValue Evaluator::of_time(const std::string &name, const std::string &field, const PaperScope &scope) {
-    const PaperFacts found = time(name, scope);
-    const auto its = found.find(field);
-    return its == found.end() ? PaperValue() : its->second;
 }
 
 } // namespace convcast
