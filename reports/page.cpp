@@ -335,12 +335,9 @@ Section about_section(RunPage &page) {
         std::ranges::any_of(page.statistics.cases, [](const CaseRow &r) { return r.status == Status::ok; });
     if (!page.statistics.statuses.empty())
         parts.push_back(details(count(std::ssize(page.run.cases), "case", "cases") + ": what became of them",
-                                {Listing{table_of<StatusCount>(
-                                    page.statistics.statuses,
-                                    {{{"strategy or baseline"}, &StatusCount::group},
-                                     {{"status"}, [](const StatusCount &s) { return word_of(s.status); }},
-                                     {{"reason"}, &StatusCount::reason},
-                                     {{"cases", As::number}, &StatusCount::n}})}},
+                                {Listing{explained_table<StatusCount>(
+                                    "statuses", page.statistics.statuses,
+                                    {{"status", [](const StatusCount &s) { return word_of(s.status); }}})}},
                                 !any_ok));
     append(parts, method(page));
     parts.push_back(notation(page));
