@@ -233,7 +233,7 @@ Section choices_section(RunPage &page) {
                  {"calls", As::number},
                  {"interval", As::time},
                  {"over the speed of light", As::factor},
-                 {"strategy", As::text, Keep::low},
+                 {"strategy"},
                  {"limiter"}}};
     for (const CaseRow *row : std::span(best).first(std::min(best.size(), most))) {
         const Prediction &p = *page.run.cases[static_cast<std::size_t>(row->id)].prediction;

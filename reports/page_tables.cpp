@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -28,14 +29,12 @@ Group farthest(const RunPage &page) {
     std::ranges::sort(rows, {},
                       [](const CaseRow *row) { return std::pair(-std::abs(*row->error), row->id); });
     rows.resize(std::min(most, rows.size()));
-    Table table{{{"shape"},
-                 {"error", As::number},
-                 {"forecast", As::time},
-                 {"measured", As::time},
-                 {"strategy", As::text, Keep::low}}};
-    for (const CaseRow *row : rows)
-        table.rows.push_back({page.case_cell(row->id, row->shape), signed_percent(*row->error),
-                              row->predicted_s, row->cold_s, row->group});
+    Table table{{{"shape"}, {"error", As::number}, {"forecast", As::time}, {"measured", As::time}}};
+    for (const CaseRow *row : rows) {
+        Cell shape = page.case_cell(row->id, row->shape);
+        shape.under = row->group;
+        table.rows.push_back({std::move(shape), signed_percent(*row->error), row->predicted_s, row->cold_s});
+    }
     return {"<div>", "</div>\n", {Listing{std::move(table), "farthest", "Where it is farthest off"}}};
 }
 
