@@ -216,7 +216,7 @@
     const text = (key) => columns[key].index.map((i) => i < 0 ? null : columns[key].texts[i]);
     const texts = Object.fromEntries(['study', 'layer', 'shape', 'name', 'group', 'status', 'note', 'limiter'].map((key) => [key, text(key)]));
     return texts.shape.map((shape, id) => {
-      const one = { id, regimes: columns.regimes[id], size: columns.gfma[columns.shape.index[id]], baseline: columns.baseline[columns.group.index[id]] === 1 };
+      const one = { id, regimes: columns.regimes[id], size: columns.gfma[columns.shape.index[id]], baseline: columns.baseline[id] === 1 };
       for (const key of Object.keys(texts)) one[key] = texts[key][id];
       for (const key of ['predicted', 'low', 'high', 'tier0', 'cold', 'cold_low', 'cold_high', 'warm', 'error', 'speedup', 'l2_error']) one[key] = columns[key][id];
       one.regime = one.regimes[3] === '-' ? one.regimes[2] : one.regimes[3];
