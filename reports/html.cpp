@@ -27,22 +27,6 @@ std::string policy_hash(const std::string &hex) {
     return "'sha256-" + base64(bytes) + "'";
 }
 
-/// Without the line breaks and indentation of to_text, and with nothing that could end a script element.
-std::string inline_json(const std::string &json) {
-    std::string out;
-    bool indent = false;
-    for (const char c : json) {
-        indent = c == '\n' || (indent && c == ' ');
-        if (indent)
-            continue;
-        if (c == '<')
-            out += "\\u003c";
-        else
-            out += c;
-    }
-    return out;
-}
-
 std::string html_number(double number, As as) {
     switch (as) {
     case As::ratio:
@@ -313,11 +297,6 @@ std::string html_of(const Cell &cell) {
 
 std::string word_button(const std::string &entry, const std::string &text) {
     return fmt::format("<button type=\"button\" class=\"word\" data-word=\"{}\">{}</button>", entry, text);
-}
-
-std::string script_rows(const std::string &json) {
-    return said_below +
-           ("<script type=\"application/json\" data-page=\"numbers\">" + inline_json(json) + "</script>\n");
 }
 
 std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations) {
