@@ -5,15 +5,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-constexpr double margin = 4.0; ///< of the drawing, points
+constexpr double margin = 4.0; ///< of the drawing and between pictures, points
+
+/// A drawing of that size in points, white behind `body`.
+std::string sheet(double width, double height, const std::string &title, const std::string &body) {
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.2f} {1:.2f}\" width=\"{0:.2f}pt\" "
+        "height=\"{1:.2f}pt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>text{{font-family:"
+        "'DejaVu Sans',Verdana,sans-serif;fill:#222;text-anchor:middle}}</style>\n<rect width=\"100%\" "
+        "height=\"100%\" fill=\"#fff\"/>\n{3}</svg>\n",
+        width, height, escape_xml(title), body);
+}
+
+/// Words whose middle is at x, above y.
+std::string words_at(double x, double y, double size, const std::string &text) {
+    return fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.2f}\">{}</text>\n", x, y, size,
+                       escape_xml(text));
+}
 
 /// The largest size up to that of a figure's text at which the words fit the box.
 double text_size(const Box &box, double scale) {
@@ -51,8 +69,28 @@ std::string drawn(const Box &box, double scale) {
                            "stroke=\"#555\" stroke-width=\"0.4\"/>\n",
                            x, y, width, height, light(palette[colour_of(*box.style)]));
     if (const double size = text_size(box, scale); !box.text.empty() && size > 0.0)
-        out += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.2f}\">{}</text>\n",
-                           x + width / 2.0, y + height / 2.0 + 0.36 * size, size, escape_xml(box.text));
+        out += words_at(x + width / 2.0, y + height / 2.0 + 0.36 * size, size, box.text);
+    return out;
+}
+
+/// For each grey the runs of pixels that have it, as one path in units of a pixel.
+std::string pixels(const GreyImage &image) {
+    constexpr std::size_t greys = 16;
+    std::array<std::string, greys> paths;
+    for (std::size_t y = 0; y < image.rows.size(); ++y) {
+        const std::string &row = image.rows[y];
+        for (std::size_t x = 0, end = 0; x < row.size(); x = end) {
+            end = std::min(row.find_first_not_of(row[x], x), row.size());
+            const int grey = row[x] <= '9' ? row[x] - '0' : row[x] - 'a' + 10;
+            fmt::format_to(std::back_inserter(paths[static_cast<std::size_t>(grey)]), "M{} {}h{}v1H{}z", x, y,
+                           end - x, x);
+        }
+    }
+    std::string out;
+    for (std::size_t grey = 1; grey < greys; ++grey)
+        if (!paths[grey].empty())
+            out +=
+                fmt::format("<path fill=\"#{0:x}{0:x}{0:x}\" d=\"{1}\"/>\n", greys - 1 - grey, paths[grey]);
     return out;
 }
 
@@ -71,15 +109,31 @@ std::string boxes_svg(const std::vector<Box> &boxes, const std::string &title, c
     for (const Box &box : boxes)
         bottom = std::max(bottom, box.y + box.height);
     const double scale = scale_of(boxes, width);
-    std::string out = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.2f} {1:.2f}\" width=\"{0:.2f}pt\" "
-        "height=\"{1:.2f}pt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>text{{font-family:"
-        "'DejaVu Sans',Verdana,sans-serif;fill:#222;text-anchor:middle}}</style>\n<rect width=\"100%\" "
-        "height=\"100%\" fill=\"#fff\"/>\n",
-        width.bp, scale * bottom + 2.0 * margin, escape_xml(title));
+    std::string body;
     for (const Box &box : boxes)
-        out += drawn(box, scale);
-    return out + "</svg>\n";
+        body += drawn(box, scale);
+    return sheet(width.bp, scale * bottom + 2.0 * margin, title, body);
+}
+
+std::string images_svg(const GreyImages &images, const std::string &title, const PaperWidth &width) {
+    constexpr std::size_t across = 5;
+    const std::size_t columns = std::min(across, images.images.size()),
+                      lines = (images.images.size() + columns - 1) / columns;
+    const auto wide = static_cast<double>(images.images.front().rows.front().size()),
+               high = static_cast<double>(images.images.front().rows.size());
+    const double each = (width.bp - margin) / static_cast<double>(columns), scale = (each - margin) / wide,
+                 line = scale * high + 2.0 * margin + paper_text_bp;
+    std::string body;
+    for (std::size_t i = 0; i < images.images.size(); ++i) {
+        const double x = margin + each * static_cast<double>(i % columns),
+                     y = margin + line * static_cast<double>(i / columns);
+        body += fmt::format("<g transform=\"translate({:.2f} {:.2f}) scale({:.4f})\" "
+                            "shape-rendering=\"crispEdges\">\n{}</g>\n",
+                            x, y, scale, pixels(images.images[i]));
+        body += words_at(x + 0.5 * scale * wide, y + scale * high + paper_text_bp, paper_text_bp,
+                         images.images[i].name);
+    }
+    return sheet(width.bp, margin + line * static_cast<double>(lines), title, body);
 }
 
 } // namespace convcast

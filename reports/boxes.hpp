@@ -1,6 +1,8 @@
-// A drawing made of boxes with words in them: layouts of data, parts of an image, layers of a network.
+// Drawings that are no figures, as SVG: boxes with words in them (layouts of data, parts of an image, layers
+// of a network), and the pictures of a data set.
 #pragma once
 
+#include "model/record/images.hpp"
 #include "reports/figure.hpp"
 
 #include <cstddef>
@@ -23,5 +25,9 @@ PaperWidth width_for(const std::vector<Box> &boxes);
 /// An SVG of that width on paper: the boxes one over another, all units as long as fit; a box hides what is
 /// under it. `title` is read out.
 std::string boxes_svg(const std::vector<Box> &boxes, const std::string &title, const PaperWidth &width);
+
+/// Five pictures beside each other, each with its name below it; what is 0 in the data is white. Neighbouring
+/// pixels of a row that have the same grey are one rectangle. `title` is read out.
+std::string images_svg(const GreyImages &images, const std::string &title, const PaperWidth &width);
 
 } // namespace convcast

@@ -1,11 +1,17 @@
-// Texts by which reports explain themselves. They stand in docs/report.md, which is inside the program.
+// Texts by which reports explain themselves, and the columns of their tables. They stand in docs/report.md,
+// which is inside the program.
 #pragma once
 
+#include "model/base/document.hpp"
 #include "reports/figure.hpp"
+#include "reports/table.hpp"
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -25,6 +31,39 @@ template <class... Value> std::string remark(const std::string &id, const Value 
 
 /// A figure without points, with its texts and axes as docs/report.md has them below `heading`.
 Figure explained_figure(const std::string &id, const std::string &heading = "Figures of a run");
+
+/// A column of a table of docs/report.md, and the name of what it shows of a row.
+struct ExplainedColumn {
+    Column column;
+    std::string value;
+};
+std::vector<ExplainedColumn> explained_columns(const std::string &table);
+
+/// The cell of a member of a described struct, or by a path of one within it, "forecast.low_s". Empty where
+/// something on the path is absent; throws where there is no such member.
+Cell member_cell(const described::Type &type, const void *object, std::string_view path);
+
+/// What makes the cells that are no member of the row, by their names.
+template <class Row> using CellsOf = std::map<std::string, std::function<Cell(const Row &)>>;
+
+/// The columns of a table of docs/report.md, each with what it shows: a cell of `own`, else a member.
+template <class Row>
+std::vector<Field<Row>> explained_fields(const std::string &table, const CellsOf<Row> &own = {}) {
+    std::vector<Field<Row>> fields;
+    for (const ExplainedColumn &its : explained_columns(table)) {
+        const auto found = own.find(its.value);
+        fields.push_back({its.column, [path = its.value](const Row &row) {
+                              return member_cell(described::type_of<Row>(), &row, path);
+                          }});
+        if (found != own.end())
+            fields.back().of = found->second;
+    }
+    return fields;
+}
+template <class Row>
+Table explained_table(const std::string &table, const auto &rows, const CellsOf<Row> &own = {}) {
+    return table_of<Row>(rows, explained_fields<Row>(table, own));
+}
 
 /// The third cell of the row of docs/profile.md that is about `field`, without the marks of code; "" where it
 /// has none.

@@ -371,14 +371,14 @@ double FigureLayout::y_of(const Figure &figure, const PlotBox &plot, double valu
     return figure.y.scale == Scale::category ? plot.top + share : plot.bottom - share;
 }
 
-std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double value) {
+Polyline guide_line(const Ranges &ranges, Guide guide, double value) {
     const AxisRange &x = ranges.x, &y = ranges.y;
     if (guide == Guide::horizontal)
-        return y.holds(value) ? std::optional(Segment{x.low, value, x.high, value}) : std::nullopt;
+        return y.holds(value) ? Polyline{{x.low, value}, {x.high, value}} : Polyline();
     if (guide == Guide::vertical)
-        return x.holds(value) ? std::optional(Segment{value, y.low, value, y.high}) : std::nullopt;
+        return x.holds(value) ? Polyline{{value, y.low}, {value, y.high}} : Polyline();
     const double x1 = std::max(x.low, y.low / value), x2 = std::min(x.high, y.high / value);
-    return x1 < x2 ? std::optional(Segment{x1, value * x1, x2, value * x2}) : std::nullopt;
+    return x1 < x2 ? Polyline{{x1, value * x1}, {x2, value * x2}} : Polyline();
 }
 
 Polyline band_corners(const Ranges &ranges, const Band &band) {
@@ -392,18 +392,16 @@ Polyline band_corners(const Ranges &ranges, const Band &band) {
         return {{low, y.low}, {low, y.high}, {high, y.high}, {high, y.low}};
     }
     // The polygon low * x <= y <= high * x, clipped to the plot corner by corner.
-    const std::optional<Segment> below = guide_segment(ranges, Guide::diagonal, band.low);
-    const std::optional<Segment> above = guide_segment(ranges, Guide::diagonal, band.high);
-    if (!below || !above)
+    const Polyline above = guide_line(ranges, Guide::diagonal, band.high);
+    Polyline corners = guide_line(ranges, Guide::diagonal, band.low);
+    if (corners.empty() || above.empty())
         return {};
-    Polyline corners = {{below->x1, below->y1}, {below->x2, below->y2}};
     const auto corner = [&](double cx, double cy) {
         if (cy >= band.low * cx && cy <= band.high * cx)
             corners.emplace_back(cx, cy);
     };
     corner(x.high, y.high);
-    corners.emplace_back(above->x2, above->y2);
-    corners.emplace_back(above->x1, above->y1);
+    corners.insert(corners.end(), above.rbegin(), above.rend());
     corner(x.low, y.low);
     return corners;
 }

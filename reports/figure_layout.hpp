@@ -148,11 +148,8 @@ std::string fitted(const std::string &text, double width, double size);
 /// Points in data, which a line joins.
 using Polyline = std::vector<std::pair<double, double>>;
 
-/// How a guide runs through the plot, as two points; absent where it misses it.
-struct Segment {
-    double x1, y1, x2, y2;
-};
-std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double value);
+/// How a guide runs through the plot, as two points; none where it misses it.
+Polyline guide_line(const Ranges &ranges, Guide guide, double value);
 
 /// Corners of the part of a band inside the plot, in data; empty where it misses it.
 Polyline band_corners(const Ranges &ranges, const Band &band);

@@ -27,22 +27,6 @@ std::string policy_hash(const std::string &hex) {
     return "'sha256-" + base64(bytes) + "'";
 }
 
-/// Without the line breaks and indentation of to_text, and with nothing that could end a script element.
-std::string inline_json(const std::string &json) {
-    std::string out;
-    bool indent = false;
-    for (const char c : json) {
-        indent = c == '\n' || (indent && c == ' ');
-        if (indent)
-            continue;
-        if (c == '<')
-            out += "\\u003c";
-        else
-            out += c;
-    }
-    return out;
-}
-
 std::string html_number(double number, As as) {
     switch (as) {
     case As::ratio:
@@ -93,30 +77,19 @@ std::string drawing_html(const Figure &f, SvgUse use) {
 std::string table_html(const Table &table, const std::string &look) {
     const std::vector<Column> &columns = table.columns;
     const auto number = std::ranges::find_if(columns, [](const Column &c) { return c.as != As::text; });
-    const auto is_beside = [&](std::size_t i) {
-        return i > 0 && columns[i].as == As::text && columns[i].keep == Keep::low;
-    };
     std::string out = fmt::format("<div class=\"scroll\"><table class=\"{}\"><thead><tr>",
                                   look.empty() ? fmt::format("words{}", number - columns.begin()) : look);
-    for (std::size_t i = 0; i < columns.size(); ++i)
-        out += fmt::format("<th scope=\"col\"{}>{}{}</th>", is_beside(i) ? " class=\"beside\"" : "",
-                           escape_xml(columns[i].full.empty() ? columns[i].title : columns[i].full),
-                           columns[i].as == As::time ? ", µs" : "");
+    for (const Column &column : columns)
+        out += fmt::format("<th scope=\"col\">{}{}</th>",
+                           escape_xml(column.full.empty() ? column.title : column.full),
+                           column.as == As::time ? ", µs" : "");
     out += "</tr></thead><tbody>\n";
     for (const std::vector<Cell> &row : table.rows) {
-        std::string under; // without the small print of the cell beside
-        for (std::size_t i = 0; i < row.size(); ++i)
-            if (is_beside(i))
-                under += "<small class=\"under\">" + html_value(row[i], columns[i]) + "</small>";
-        const auto named = std::ranges::find_if(row, [](const Cell &cell) { return !cell.link.empty(); });
-        const std::size_t above = named == row.end() ? 0 : static_cast<std::size_t>(named - row.begin());
         out += "<tr>";
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const std::string look_of = is_beside(i) ? "beside" : row[i].look;
+        for (std::size_t i = 0; i < row.size(); ++i)
             out += std::string(i == 0 ? "<th scope=\"row\"" : "<td") +
-                   (look_of.empty() ? "" : " class=\"" + look_of + "\"") + ">" +
-                   html_cell(row[i], columns[i]) + (i == above ? under : "") + (i == 0 ? "</th>" : "</td>");
-        }
+                   (row[i].look.empty() ? "" : " class=\"" + row[i].look + "\"") + ">" +
+                   html_cell(row[i], columns[i]) + (i == 0 ? "</th>" : "</td>");
         out += "</tr>\n";
     }
     return out + "</tbody></table></div>\n";
@@ -324,11 +297,6 @@ std::string html_of(const Cell &cell) {
 
 std::string word_button(const std::string &entry, const std::string &text) {
     return fmt::format("<button type=\"button\" class=\"word\" data-word=\"{}\">{}</button>", entry, text);
-}
-
-std::string script_rows(const std::string &json) {
-    return said_below +
-           ("<script type=\"application/json\" data-page=\"numbers\">" + inline_json(json) + "</script>\n");
 }
 
 std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations) {

@@ -103,9 +103,6 @@ Html listed(const std::string &title, const std::vector<std::string> &texts);
 std::string html_of(const Cell &cell);
 /// A word that the script explains when it is tapped; without scripts it is plain text.
 std::string word_button(const std::string &entry, const std::string &text);
-/// The rows of a table that the script sorts and filters, a document that is a list: rows of the table with
-/// the id "table" refer to them by their index in data-case.
-std::string script_rows(const std::string &json);
 /// What the script makes the table of cases of: packed columns and explanations (page_data.hpp).
 std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations);
 /// Boxes that the script filters by: rows whose member `kind` has the value of a ticked one are shown.

@@ -251,12 +251,11 @@ Section changes_section(const NetworkCase &item) {
     return {"changes",
             "changes",
             "What would change it",
-            {Listing{table_of<ChangedNetwork>(
-                item.what_if, {{{"change"}, &ChangedNetwork::change},
-                               {{"time", As::time}, &ChangedNetwork::time_s},
-                               {{"difference", As::number}, [&](const ChangedNetwork &change) {
-                                    return signed_percent(change.time_s / *item.forecast_s() - 1.0);
-                                }}})}}};
+            {Listing{explained_table<ChangedNetwork>("changes", item.what_if,
+                                                     {{"difference", [&](const ChangedNetwork &change) {
+                                                           return signed_percent(
+                                                               change.time_s / *item.forecast_s() - 1.0);
+                                                       }}})}}};
 }
 
 /// What the page of a run opens with below its cards: each way in which calls were timed, and how the times
@@ -390,12 +389,9 @@ Section cases_section(const NetworkRun &run, const BesideNetwork &beside_it) {
         section.parts = std::move(figures);
     section.parts.push_back(Listing{cases_table(run)});
     using A = ScalingAdvice;
-    section.parts.push_back(
-        Listing{table_of<A>(run.advice, {{{"split"}, [](const A &a) { return to_text(a.split); }},
-                                         {{"GPUs", As::number}, &A::devices},
-                                         {{"faster than one GPU from", As::number}, &A::pays_from},
-                                         {{"efficiency of 0.9 from", As::number}, &A::efficient_from}}),
-                "", "From how many images a step it pays, by the forecast"});
+    section.parts.push_back(Listing{
+        explained_table<A>("advice", run.advice, {{"split", [](const A &a) { return to_text(a.split); }}}),
+        "", "From how many images a step it pays, by the forecast"});
     return section;
 }
 
@@ -468,74 +464,41 @@ std::string judgement_of_whole(const NetworkCase &item, const std::optional<Othe
 } // namespace
 
 Table cases_table(const NetworkRun &run) {
-    Table table{
-        {{"implementation", As::text, Keep::must},
-         {"split", As::text, Keep::must},
-         {"GPUs", As::number, Keep::must},
-         {"hosts", As::number, Keep::must},
-         {"images", As::number, Keep::must, Fit::whole, "images a step"},
-         {"measured", As::time, Keep::must},
-         {"forecast", As::time, Keep::must},
-         {"at least", As::time, Keep::high, Fit::whole, "forecast with all that is assumed at its fastest"},
-         {"at most", As::time, Keep::high, Fit::whole, "forecast with all that is assumed at its slowest"},
-         {"/ measured", As::ratio, Keep::high, Fit::whole, "forecast / measured"},
-         {"cold L2", As::time},
-         {"stream", As::time},
-         {"stream forecast", As::time, Keep::low},
-         {"published", As::time, Keep::high},
-         {"kernels", As::number, Keep::low},
-         {"speed-up measured", As::factor, Keep::high},
-         {"speed-up", As::factor, Keep::high, Fit::whole, "speed-up forecast"},
-         {"efficiency", As::share, Keep::normal, Fit::whole, "efficiency forecast"},
-         {"weak", As::share, Keep::low, Fit::whole, "weak efficiency forecast"},
-         {"exchange", As::time, Keep::normal, Fit::whole, "exchange forecast"},
-         {"comp/comm", As::number, Keep::low, Fit::whole, "computation / exchange, forecast"},
-         {"forward", As::time, Keep::low},
-         {"backward", As::time, Keep::low},
-         {"classified right, %", As::number},
-         {"images classified otherwise", As::number}}};
-    for (const NetworkCase &c : run.cases) {
-        if (!c.id && !c.split)
-            continue;
-        const auto named = [&](const std::optional<std::string> &name) {
-            Cell cell(name);
-            cell.under = name ? c.title.value_or("") : "";
-            if (name && c.reason)
-                cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
-            return cell;
+    using C = const NetworkCase &;
+    std::vector<NetworkCase> cases = run.cases;
+    std::erase_if(cases, [](C c) { return !c.id && !c.split; });
+    const auto named = [](C c, const std::optional<std::string> &name) {
+        Cell cell(name);
+        cell.under = name ? c.title.value_or("") : "";
+        if (name && c.reason)
+            cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
+        return cell;
+    };
+    const auto known = [](std::optional<Seconds> NetworkTimes::*time) { // measured rather than forecast
+        return [time](C c) {
+            const std::optional<NetworkTimes> &its = c.measured ? c.measured : c.forecast;
+            return its ? Cell((*its).*time) : Cell();
         };
-        static const NetworkTimes none;
-        const NetworkTimes &forecast = c.forecast ? *c.forecast : none,
-                           &measured = c.measured ? *c.measured : none,
-                           &best_known = c.measured ? measured : forecast;
-        const bool comparable = run.comparable(c), published = c.batch == run.published_images.value_or(1);
-        table.rows.push_back({named(c.id),
-                              named(c.split ? std::optional(to_text(*c.split)) : std::nullopt),
-                              c.split || c.devices > 1 ? Cell(c.devices) : Cell(),
-                              c.hosts,
-                              c.split || c.devices > 1 ? Cell(c.batch) : Cell(),
-                              c.measured_s(),
-                              c.forecast_s(),
-                              forecast.low_s,
-                              forecast.high_s,
-                              comparable ? Cell(1.0 + error_of(c)) : Cell(),
-                              measured.cold_s,
-                              measured.stream_s,
-                              forecast.stream_s,
-                              published ? Cell(c.published_s) : Cell(),
-                              c.nodes,
-                              comparable ? Cell(measured.speed_up) : Cell(),
-                              forecast.speed_up,
-                              forecast.efficiency,
-                              forecast.weak_efficiency,
-                              forecast.communication_s,
-                              forecast.computation_over_communication,
-                              best_known.forward_s,
-                              best_known.backward_s,
-                              c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(),
-                              c.disagreements});
-    }
-    return without_empty_columns(std::move(table));
+    };
+    const auto of_gpus = [](auto NetworkCase::*number) {
+        return [number](C c) { return c.split || c.devices > 1 ? Cell(c.*number) : Cell(); };
+    };
+    return without_empty_columns(explained_table<NetworkCase>(
+        "network_cases", cases,
+        {{"implementation", [&](C c) { return named(c, c.id); }},
+         {"split", [&](C c) { return named(c, c.split ? std::optional(to_text(*c.split)) : std::nullopt); }},
+         {"GPUs", of_gpus(&NetworkCase::devices)},
+         {"images", of_gpus(&NetworkCase::batch)},
+         {"measured", &NetworkCase::measured_s},
+         {"forecast", &NetworkCase::forecast_s},
+         {"over measured", [&](C c) { return run.comparable(c) ? Cell(1.0 + error_of(c)) : Cell(); }},
+         {"published",
+          [&](C c) { return c.batch == run.published_images.value_or(1) ? Cell(c.published_s) : Cell(); }},
+         {"speed-up", [&](C c) { return run.comparable(c) ? Cell(speed_up_of(c.measured)) : Cell(); }},
+         {"forward", known(&NetworkTimes::forward_s)},
+         {"backward", known(&NetworkTimes::backward_s)},
+         {"right",
+          [](C c) { return c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(); }}}));
 }
 
 Table launches_table(const NetworkRun &run) {

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -107,16 +106,6 @@ std::string asked(const RunPage &page) {
     return join(asked, " · ");
 }
 
-/// Strategies with a measured error, the largest median first.
-std::vector<const ErrorStatistics *> by_error(const RunPage &page) {
-    std::vector<const ErrorStatistics *> rows;
-    for (const ErrorStatistics &e : page.statistics.errors)
-        if (!e.group.starts_with("all") && e.n > 0)
-            rows.push_back(&e);
-    std::ranges::stable_sort(rows, std::greater(), [](const ErrorStatistics *row) { return *row->median; });
-    return rows;
-}
-
 std::vector<Card> cards(const RunPage &page) {
     const ErrorStatistics &all = *page.statistics.errors_of("all");
     const double off = *all.bias - 1.0;
@@ -145,7 +134,7 @@ std::vector<Card> cards(const RunPage &page) {
                                      choice->hits, count(choice->shapes, "shape", "shapes"),
                                      percent_text(choice->max_regret, 1))});
     // The strategy with the largest median error: where the forecast is wrong.
-    const std::vector<const ErrorStatistics *> strategies = by_error(page);
+    const std::vector<const ErrorStatistics *> strategies = page.statistics.by_error();
     if (strategies.size() > 1) {
         const ErrorStatistics &worst = *strategies.front();
         cards.push_back(
@@ -193,7 +182,7 @@ std::string strip(const RunPage &page, const ErrorStatistics &errors) {
 
 /// The errors of each strategy's cases, the worst strategy first.
 Group strips(const RunPage &page) {
-    const std::vector<const ErrorStatistics *> rows = by_error(page);
+    const std::vector<const ErrorStatistics *> rows = page.statistics.by_error();
     std::string lines;
     for (const ErrorStatistics *e : rows)
         lines += fmt::format(
@@ -244,7 +233,7 @@ Section choices_section(RunPage &page) {
                  {"calls", As::number},
                  {"interval", As::time},
                  {"over the speed of light", As::factor},
-                 {"strategy", As::text, Keep::low},
+                 {"strategy"},
                  {"limiter"}}};
     for (const CaseRow *row : std::span(best).first(std::min(best.size(), most))) {
         const Prediction &p = *page.run.cases[static_cast<std::size_t>(row->id)].prediction;
@@ -346,12 +335,9 @@ Section about_section(RunPage &page) {
         std::ranges::any_of(page.statistics.cases, [](const CaseRow &r) { return r.status == Status::ok; });
     if (!page.statistics.statuses.empty())
         parts.push_back(details(count(std::ssize(page.run.cases), "case", "cases") + ": what became of them",
-                                {Listing{table_of<StatusCount>(
-                                    page.statistics.statuses,
-                                    {{{"strategy or baseline"}, &StatusCount::group},
-                                     {{"status"}, [](const StatusCount &s) { return word_of(s.status); }},
-                                     {{"reason"}, &StatusCount::reason},
-                                     {{"cases", As::number}, &StatusCount::n}})}},
+                                {Listing{explained_table<StatusCount>(
+                                    "statuses", page.statistics.statuses,
+                                    {{"status", [](const StatusCount &s) { return word_of(s.status); }}})}},
                                 !any_ok));
     append(parts, method(page));
     parts.push_back(notation(page));

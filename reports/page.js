@@ -4,8 +4,6 @@
 (() => {
   document.documentElement.classList.add('js');
   const byId = (id) => document.getElementById(id);
-  // The page's data, by the kind of page that they make it. Sections have ids of their own, which say nothing of it.
-  const dataOf = (kind) => document.querySelector(`script[data-page="${kind}"]`)?.textContent ?? null;
   const make = (tag, attributes = {}, ...children) => {
     const made = document.createElement(tag);
     for (const [key, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(key, value);
@@ -157,11 +155,14 @@
 
   // ---- the page of a profile: a table that is there already
   function profilePage() {
-    const data = JSON.parse(dataOf('numbers'));
     const table = byId('table'), body = table.tBodies[0];
     const rows = new Map([...body.rows].map((row) => [Number(row.dataset.case), row]));
     const texts = new Map([...rows].map(([id, row]) => [id, row.textContent.toLowerCase()]));
-    follow((id) => data[id].text, () => {}, (before, now) => {
+    const said = (row) => {
+      const [name, , value, interval, , , , by] = [...row.cells].map((cell) => cell.firstChild.textContent);
+      return `${name}: ${value}${interval === '–' ? '' : `, ${table.tHead.rows[0].cells[3].textContent} ${interval}`}, ${by}`;
+    };
+    follow((id) => said(rows.get(id)), () => {}, (before, now) => {
       rows.get(before)?.classList.remove('lit');
       rows.get(now)?.classList.add('lit');
     });
@@ -174,7 +175,10 @@
         const down = head.getAttribute('aria-sort') === 'ascending';
         for (const other of heads) other.removeAttribute('aria-sort');
         head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-        const value = (row) => data[Number(row.dataset.case)][head.dataset.key];
+        const value = (row) => {
+          const cell = row.cells[head.cellIndex], text = cell.dataset.sort ?? cell.textContent;
+          return text === '' || text === '–' ? null : isNaN(text) ? text : Number(text);
+        };
         body.append(...[...rows.values()].sort((a, b) => compare(value(a), value(b), down)));
       });
     }
@@ -182,15 +186,15 @@
     function filter() {
       const words = byId('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
       const ticked = (kind) => new Set([...form.querySelectorAll(`[data-${kind}]`)].filter((box) => box.checked).map((box) => box.dataset[kind]));
-      const kinds = ['status', 'group'].filter((kind) => form.querySelector(`[data-${kind}]`)).map((kind) => [kind, ticked(kind)]);
+      const kinds = ['source', 'group'].map((kind) => [kind, ticked(kind)]);
       let count = 0;
       for (const [id, row] of rows) {
-        const on = kinds.every(([kind, of]) => of.has(data[id][kind])) && words.every((word) => texts.get(id).includes(word));
+        const on = kinds.every(([kind, of]) => of.has(row.dataset[kind])) && words.every((word) => texts.get(id).includes(word));
         row.hidden = !on;
         count += on;
       }
       show((id) => rows.get(id) ? !rows.get(id).hidden : true);
-      byId('shown').textContent = `${count} of ${rows.size} ${table.dataset.rows ?? 'cases'} shown`;
+      byId('shown').textContent = `${count} of ${rows.size} numbers shown`;
     }
     form.addEventListener('input', filter);
     form.addEventListener('submit', (event) => event.preventDefault());
@@ -216,7 +220,7 @@
     const text = (key) => columns[key].index.map((i) => i < 0 ? null : columns[key].texts[i]);
     const texts = Object.fromEntries(['study', 'layer', 'shape', 'name', 'group', 'status', 'note', 'limiter'].map((key) => [key, text(key)]));
     return texts.shape.map((shape, id) => {
-      const one = { id, regimes: columns.regimes[id], size: columns.gfma[columns.shape.index[id]], baseline: columns.baseline[columns.group.index[id]] === 1 };
+      const one = { id, regimes: columns.regimes[id], size: columns.gfma[columns.shape.index[id]], baseline: columns.baseline[id] === 1 };
       for (const key of Object.keys(texts)) one[key] = texts[key][id];
       for (const key of ['predicted', 'low', 'high', 'tier0', 'cold', 'cold_low', 'cold_high', 'warm', 'error', 'speedup', 'l2_error']) one[key] = columns[key][id];
       one.regime = one.regimes[3] === '-' ? one.regimes[2] : one.regimes[3];
@@ -354,8 +358,8 @@
       .filter(([, word]) => word !== '–').map(([who, word]) => `${word} (${who})`).join(', ');
   }
 
-  async function runPage() {
-    const columns = await unpack(dataOf('cases'));
+  async function runPage(packed) {
+    const columns = await unpack(packed);
     const cases = casesOf(columns);
     const chunks = [...document.querySelectorAll('.explanations')], unpacked = new Map(), placeOf = new Map();
     columns.chunks.forEach((ids, chunk) => ids.forEach((id, at) => placeOf.set(id, [chunk, at])));
@@ -508,8 +512,9 @@
   }
 
   async function start() {
-    if (dataOf('cases') !== null) await runPage();
-    else if (dataOf('numbers') !== null) profilePage();
+    const packed = document.querySelector('script[data-page="cases"]');
+    if (packed !== null) await runPage(packed.textContent);
+    else if (document.querySelector('.of-numbers') !== null) profilePage();
     else plainPage();
     document.documentElement.dataset.ready = '1'; // all of it is there
   }

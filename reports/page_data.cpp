@@ -56,27 +56,6 @@ template <class Range, class Write> std::string list(const Range &range, Write w
     return out + "]";
 }
 
-/// A column of texts: the distinct ones, and of each case the index of its own, -1 where it has none.
-class TextColumn {
-  public:
-    void add(const std::optional<std::string> &text) {
-        index_.push_back(text ? std::to_string(of(*text)) : "-1");
-    }
-    std::string texts() const { return list(texts_, json_text); }
-    std::string index() const { return "[" + join(index_, ",") + "]"; }
-    const std::vector<std::string> &distinct() const { return texts_; }
-
-  private:
-    std::size_t of(const std::string &text) {
-        const auto [at, fresh] = place_.try_emplace(text, texts_.size());
-        if (fresh)
-            texts_.push_back(text);
-        return at->second;
-    }
-    std::map<std::string, std::size_t> place_;
-    std::vector<std::string> texts_, index_;
-};
-
 /// "null" for a text that is no shape.
 std::string giga_fmas(const std::string &shape) try {
     return digits(ConvShape::parse(shape).fmas().value * 1e-9);
@@ -337,50 +316,47 @@ void draw_for_page(std::vector<Figure> &figures, std::span<const std::size_t> ca
 
 std::string page_columns(const Run &run, const ReportStatistics &statistics,
                          std::span<const std::size_t> shown, const Explanations &explanations) {
-    TextColumn study, shape, layer, name, group, status, note, limiter;
-    std::vector<std::string> baseline, regimes;
+    using Row = const CaseRow &;
     std::vector<const CaseRow *> rows;
     for (const std::size_t id : shown)
         rows.push_back(&statistics.cases[id]);
-    for (const CaseRow *row : rows) {
-        const CaseRow &r = *row;
-        study.add(r.study);
-        shape.add(r.shape);
-        layer.add(r.layer);
-        const std::optional<Prediction> &p = run.cases[static_cast<std::size_t>(r.id)].prediction;
+    const auto forecast_of = [&](Row r) -> const std::optional<Prediction> & {
+        return run.cases[static_cast<std::size_t>(r.id)].prediction;
+    };
+    std::string out = "{\"gpu\":" + json_text(run.profile_id);
+    // The distinct texts, and of each case the index of its own, -1 where it has none.
+    const auto add_texts = [&](const char *key, auto of) {
+        std::map<std::string, std::size_t> places;
+        std::vector<std::string> texts, index;
+        for (const CaseRow *row : rows) {
+            const std::optional<std::string> text = std::invoke(of, *row);
+            if (text && places.try_emplace(*text, texts.size()).second)
+                texts.push_back(*text);
+            index.push_back(text ? std::to_string(places.at(*text)) : "-1");
+        }
+        out += fmt::format(",\"{}\":{{\"texts\":{},\"index\":[{}]}}", key, list(texts, json_text),
+                           join(index, ","));
+        return texts;
+    };
+    add_texts("study", &CaseRow::study);
+    add_texts("layer", &CaseRow::layer);
+    const std::vector<std::string> shapes = add_texts("shape", &CaseRow::shape);
+    add_texts("name", [&](Row r) {
+        const std::optional<Prediction> &p = forecast_of(r);
         const bool declared =
             r.baseline && p &&
             std::ranges::find(p->assumptions, declared_work_assumption) != p->assumptions.end();
-        name.add(r.name + (declared ? " !" : ""));
-        if (std::ranges::find(group.distinct(), r.group) == group.distinct().end())
-            baseline.push_back(r.baseline ? "1" : "0");
-        group.add(r.group);
-        status.add(std::string(boost::describe::enum_to_string(r.status, "?")));
-        note.add(r.reason && r.detail ? *r.reason + "; " + *r.detail : r.reason ? r.reason : r.detail);
-        limiter.add(r.limiter);
-        regimes.push_back({regime_letter(r.paper), regime_letter(r.physical), regime_letter(r.tier2),
-                           regime_letter(r.measured)});
-    }
-    const auto place = [&](std::size_t id) {
-        return std::to_string(std::ranges::lower_bound(shown, id) - shown.begin());
-    };
-    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":[{}],\"regimes\":{}", json_text(run.profile_id),
-                                  join(baseline, ","), list(regimes, json_text));
-    for (const auto &[key, column] : {std::pair("study", &study),
-                                      {"layer", &layer},
-                                      {"shape", &shape},
-                                      {"name", &name},
-                                      {"group", &group},
-                                      {"status", &status},
-                                      {"note", &note},
-                                      {"limiter", &limiter}})
-        out += fmt::format(",\"{}\":{{\"texts\":{},\"index\":{}}}", key, column->texts(), column->index());
-    using Row = const CaseRow &;
+        return r.name + (declared ? " !" : "");
+    });
+    add_texts("group", &CaseRow::group);
+    add_texts("status", [](Row r) { return boost::describe::enum_to_string(r.status, "?"); });
+    add_texts("note", [](Row r) {
+        return r.reason && r.detail ? *r.reason + "; " + *r.detail : r.reason ? r.reason : r.detail;
+    });
+    add_texts("limiter", &CaseRow::limiter);
     const auto interval = [&](std::optional<Seconds> Prediction::*end) {
-        return [&run, end](Row r) {
-            const std::optional<Prediction> &p = run.cases[static_cast<std::size_t>(r.id)].prediction;
-            return !p || r.baseline ? std::nullopt : (*p).*end;
-        };
+        return
+            [&, end](Row r) { return !forecast_of(r) || r.baseline ? std::nullopt : (*forecast_of(r)).*end; };
     };
     const auto add = [&](const char *key, auto of) {
         out += fmt::format(",\"{}\":{}", key,
@@ -397,7 +373,15 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
     add("error", &CaseRow::error);
     add("speedup", &CaseRow::speedup);
     add("l2_error", &CaseRow::relative_l2_error);
-    out += ",\"gfma\":" + list(shape.distinct(), giga_fmas);
+    add("baseline", [](Row r) { return r.baseline ? 1.0 : 0.0; });
+    out += ",\"regimes\":" + list(rows, [](const CaseRow *row) {
+               return json_text({regime_letter(row->paper), regime_letter(row->physical),
+                                 regime_letter(row->tier2), regime_letter(row->measured)});
+           });
+    out += ",\"gfma\":" + list(shapes, giga_fmas);
+    const auto place = [&](std::size_t id) {
+        return std::to_string(std::ranges::lower_bound(shown, id) - shown.begin());
+    };
     out += ",\"chunks\":" +
            list(explanations.cases, [&](const std::vector<std::size_t> &ids) { return list(ids, place); });
     return out + "}";

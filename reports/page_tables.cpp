@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -28,14 +29,12 @@ Group farthest(const RunPage &page) {
     std::ranges::sort(rows, {},
                       [](const CaseRow *row) { return std::pair(-std::abs(*row->error), row->id); });
     rows.resize(std::min(most, rows.size()));
-    Table table{{{"shape"},
-                 {"error", As::number},
-                 {"forecast", As::time},
-                 {"measured", As::time},
-                 {"strategy", As::text, Keep::low}}};
-    for (const CaseRow *row : rows)
-        table.rows.push_back({page.case_cell(row->id, row->shape), signed_percent(*row->error),
-                              row->predicted_s, row->cold_s, row->group});
+    Table table{{{"shape"}, {"error", As::number}, {"forecast", As::time}, {"measured", As::time}}};
+    for (const CaseRow *row : rows) {
+        Cell shape = page.case_cell(row->id, row->shape);
+        shape.under = row->group;
+        table.rows.push_back({std::move(shape), signed_percent(*row->error), row->predicted_s, row->cold_s});
+    }
     return {"<div>", "</div>\n", {Listing{std::move(table), "farthest", "Where it is farthest off"}}};
 }
 
@@ -94,18 +93,11 @@ Group shapes(const RunPage &page) {
         rows.size() < page.statistics.shapes.size()
             ? fmt::format("Shape by shape: the {} least speed-ups of {}", most, page.statistics.shapes.size())
             : std::string("Shape by shape"),
-        {Listing{table_of<ShapeRow>(
-            rows, {{{"shape"}, &ShapeRow::shape},
-                   {{"our fastest"}, of(&ShapeRow::ours)},
-                   {{"cuDNN's fastest"}, of(&ShapeRow::cudnn)},
-                   {{"the paper's kernel, as run"}, of(&ShapeRow::papers)},
-                   {{"our fastest on tensor cores"}, of(&ShapeRow::ours_tensor_cores)},
-                   {{"speed-up", As::factor}, &ShapeRow::speedup},
-                   {{"NHWC too", As::factor}, &ShapeRow::speedup_any_layout},
-                   {{"deterministic", As::factor}, &ShapeRow::speedup_deterministic},
-                   {{"without Winograd and FFT", As::factor}, &ShapeRow::speedup_direct},
-                   {{"of the paper's kernel, as run", As::factor}, &ShapeRow::speedup_papers},
-                   {{"of tensor cores over our FFMAs", As::factor}, &ShapeRow::speedup_tensor_cores}})}});
+        {Listing{explained_table<ShapeRow>("shapes", rows,
+                                           {{"ours", of(&ShapeRow::ours)},
+                                            {"cudnn", of(&ShapeRow::cudnn)},
+                                            {"papers", of(&ShapeRow::papers)},
+                                            {"tensor cores", of(&ShapeRow::ours_tensor_cores)}})}});
 }
 
 /// The maps of regimes beside each other, with what they all say once.
@@ -165,22 +157,12 @@ Section accuracy_section(RunPage &page) {
                                   percent_text(*all.max, 1));
     std::vector<PagePart> pair = page.figures_of("accuracy");
     pair.push_back(farthest(page));
-    using E = ErrorStatistics;
-    const std::vector<Field<E>> fields = {{{"strategy"}, &E::group},
-                                          {{"cases", As::number}, &E::n},
-                                          {{"no forecast", As::number}, &E::no_forecast},
-                                          {{"bias", As::ratio}, &E::bias},
-                                          {{"median |error|", As::share}, &E::median},
-                                          {{"mean", As::share}, &E::mean},
-                                          {{"mean, symmetric", As::share}, &E::symmetric},
-                                          {{"90th percentile", As::share}, &E::p90},
-                                          {{"largest", As::share}, &E::max},
-                                          {{"within 10 %", As::share}, &E::within_10_percent}};
     const PagePart below = small_print(
         remark("errors", escape_xml(page.statistics.error), escape_xml(page.statistics.percentile)));
     section.parts = {
         beside("pair", std::move(pair)),
-        details("The numbers, by strategy", {Listing{table_of<E>(page.statistics.errors, fields)}, below})};
+        details("The numbers, by strategy",
+                {Listing{explained_table<ErrorStatistics>("errors", page.statistics.errors)}, below})};
     append(section.parts, parts(page));
     return section;
 }
@@ -219,21 +201,14 @@ Section work_section(RunPage &page) {
         section.heading = fmt::format("Work: half of {} forecasts within {} of the counters", off.size(),
                                       percent_text(percentile(off, 0.5), 1));
     using W = WorkStatistics;
-    const std::vector<Field<W>> fields = {
-        {{"strategy"}, &W::group},
-        {{"quantity"}, &W::quantity},
-        {{"farthest off at"},
-         [&page](const W &w) {
+    const CellsOf<W> own = {
+        {"farthest off at", [&page](const W &w) {
              return w.worst_case ? page.case_cell(*w.worst_case, page.statistics.row(*w.worst_case).shape)
                                  : Cell();
-         }},
-        {{"predicted / counted", As::ratio}, &W::ratio_geomean},
-        {{"farthest off", As::ratio}, &W::worst_ratio},
-        {{"cases", As::number}, &W::n},
-        {{"one side 0", As::number}, &W::zero}};
+         }}};
     section.parts = {paragraph(remark("work"), "lead"), beside("pair", page.figures_of("work")),
                      details("The numbers, by strategy and quantity",
-                             {Listing{table_of<W>(page.statistics.work_errors, fields)},
+                             {Listing{explained_table<W>("work_errors", page.statistics.work_errors, own)},
                               small_print(remark("work_errors"))})};
     return section;
 }
@@ -246,33 +221,13 @@ Section speed_section(RunPage &page) {
     section.heading =
         fmt::format("Speed: faster than cuDNN on {} of {}", best.wins, count(best.n, "shape", "shapes"));
     using S = SpeedupStatistics;
-    using N = NetworkStatistics;
-    section.parts = {
-        beside("pair", page.figures_of("speed")),
-        Listing{table_of<S>(page.statistics.speedups,
-                            {{{"study"}, &S::study},
-                             {{"speed-up of"}, [](const S &s) { return s.ours + " over " + s.against; }},
-                             {{"geometric mean", As::factor}, &S::geomean},
-                             {{"least", As::factor}, &S::min},
-                             {{"most", As::factor}, &S::max},
-                             {{"faster", As::number}, &S::wins},
-                             {{"shapes", As::number}, &S::n},
-                             {{"not comparable", As::number}, &S::without}})},
-        small_print(remark("speed")),
-        Listing{table_of<N>(page.statistics.networks,
-                            {{{"study"}, &N::study},
-                             {{"ours", As::time}, &N::ours_s},
-                             {{"cuDNN", As::time}, &N::cudnn_s},
-                             {{"speed-up", As::factor}, &N::speedup},
-                             {{"layers", As::number}, &N::layers},
-                             {{"distinct shapes", As::number}, &N::shapes},
-                             {{"not run by us", As::number}, &N::without},
-                             {{"deterministic", As::time}, &N::cudnn_deterministic_s},
-                             {{"without Winograd and FFT", As::time}, &N::cudnn_direct_s},
-                             {{"NHWC too", As::time}, &N::cudnn_any_layout_s},
-                             {{"with tensor cores (TF32)", As::time}, &N::cudnn_tf32_s},
-                             {{"ours on tensor cores (3xTF32)", As::time}, &N::ours_tensor_cores_s}}),
-                "", "Networks: all convolutions, each with its fastest"}};
+    section.parts = {beside("pair", page.figures_of("speed")),
+                     Listing{explained_table<S>(
+                         "studies", page.statistics.speedups,
+                         {{"speed-up of", [](const S &s) { return s.ours + " over " + s.against; }}})},
+                     small_print(remark("speed")),
+                     Listing{explained_table<NetworkStatistics>("networks", page.statistics.networks), "",
+                             "Networks: all convolutions, each with its fastest"}};
     append(section.parts, published(page));
     section.parts.push_back(shapes(page));
     return section;

@@ -40,6 +40,8 @@ const std::vector<CurveText> &curve_texts() {
     return texts;
 }
 
+constexpr const char *other_curves = "More"; ///< the group of the curves that have no text
+
 const CurveText *text_of(const std::string &name) {
     return first_with(curve_texts(), &CurveText::name, name);
 }
@@ -104,21 +106,10 @@ template <class Q> void mark(Figure &figure, const std::optional<Param<Q>> &para
 
 } // namespace
 
-std::vector<std::string> figure_groups() {
-    std::vector<std::string> groups;
-    for (const CurveText &text : curve_texts())
-        add_once(groups, text.group);
-    return groups;
-}
-
-std::string figure_group(const std::string &id) {
-    const CurveText *text = text_of(id);
-    return text == nullptr ? "More" : text->group;
-}
-
 Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     const CurveText *text = text_of(name);
     Figure figure{curve_id(name), text != nullptr ? text->title : name};
+    figure.part = text != nullptr ? text->group : other_curves;
     const double most = curve.bandwidth.empty() ? 1.0 : std::ranges::max(curve.bandwidth);
     const ReadableUnit unit = readable_unit(most, "B/s");
     figure.x = {"bytes in flight, whole GPU", Scale::binary, {}, {}, {}, true};
@@ -167,6 +158,7 @@ Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfil
                   text != nullptr ? text->title : name + ": " + curve.y_name + " against " + curve.x_name,
                   (text != nullptr && !text->caption.empty() ? text->caption + " " : "") +
                       "Bars: 5th to 95th percentile."};
+    figure.part = text != nullptr ? text->group : other_curves;
     figure.no_data = "the curve has no points";
     const bool bytes = curve.x_unit == "B";
     const bool x_logarithmic = curve.x_logarithmic && ends_of(curve, &CurveSeries::x).first > 0.0;

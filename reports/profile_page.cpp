@@ -10,37 +10,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <regex>
 #include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-/// One Param, whatever its unit, with what the table's script needs. `id` is its row.
-struct NumberRow {
-    std::int64_t id = 0;
-    std::string name, group, status; ///< the script's names of family and source
-    std::string unit, by;
-    double value = 0.0;
-    std::optional<double> interval;      ///< half of its width over the value
-    std::optional<double> spread;        ///< from the 5th to the 95th percentile, over the value
-    std::optional<std::int64_t> samples; ///< behind the value
-    std::string text;                    ///< shown when the row lights up
-    BOOST_DESCRIBE_CLASS(NumberRow, (),
-                         (id, name, group, status, unit, by, value, interval, spread, samples, text), (), ())
-};
-
-/// With what the row shows besides.
-struct Number : NumberRow {
-    std::string value_text, interval_text, spread_text, groups;
+/// One Param, whatever its unit, as its row shows it.
+struct Number {
+    std::string name, group, source, by; ///< group: its family
+    std::string unit{}, value{}, interval{}, spread{}, populations{};
+    std::optional<double> interval_width{}; ///< half of it, over the value
+    std::optional<double> spread_width{};   ///< from the 5th to the 95th percentile, over the value
+    std::optional<std::int64_t> samples{};  ///< behind the value
 };
 
 /// What the numbers of a part of the profile are about.
@@ -54,34 +45,24 @@ template <> constexpr const char *family<CapacityParams> = "capacity";
 
 template <class Q>
 Number number_of(const std::string &name, const std::string &group, const Param<Q> &param) {
-    const char *unit = UnitOf<Q>::text;
     const double value = param.value.value;
-    const ReadableUnit in = readable_unit(value, unit);
+    const ReadableUnit in = readable_unit(value, UnitOf<Q>::text);
     const auto part = [&](double v) { return short_number(v / in.size); };
-    Number number;
-    number.name = name;
-    number.group = group;
-    number.status = boost::describe::enum_to_string(param.source, "?");
-    number.by = param.by;
-    number.value = value;
-    number.value_text = part(value);
+    Number number{name, group, boost::describe::enum_to_string(param.source, "?"), param.by};
     number.unit = with_micro(in.text);
+    number.value = part(value);
     if (param.interval) {
-        number.interval = (param.interval->high - param.interval->low) / 2.0 / value;
-        number.interval_text = part(param.interval->low) + " to " + part(param.interval->high);
+        number.interval_width = (param.interval->high - param.interval->low) / 2.0 / value;
+        number.interval = part(param.interval->low) + " to " + part(param.interval->high);
     }
     if (param.spread) {
-        number.spread = (param.spread->p95 - param.spread->p05) / value;
+        number.spread_width = (param.spread->p95 - param.spread->p05) / value;
         number.samples = param.spread->n;
-        number.spread_text = part(param.spread->p05) + " to " + part(param.spread->p95);
+        number.spread = part(param.spread->p05) + " to " + part(param.spread->p95);
     }
-    for (const double population : param.populations)
-        number.groups += (number.groups.empty() ? "" : " and ") + part(population);
-    number.text = name + ": " + number.value_text + (number.unit.empty() ? "" : " " + number.unit) +
-                  (number.interval_text.empty()       ? ""
-                   : param.source == Source::measured ? ", 95 % interval " + number.interval_text
-                                                      : ", range " + number.interval_text) +
-                  ", " + param.by;
+    std::vector<std::string> populations;
+    std::ranges::transform(param.populations, std::back_inserter(populations), part);
+    number.populations = join(populations, " and ");
     return number;
 }
 
@@ -92,17 +73,15 @@ std::vector<Number> numbers_of(const GpuProfile &profile) {
             using Base = typename decltype(base)::type;
             if constexpr (!std::is_same_v<Base, GpuIdentity>)
                 boost::mp11::mp_for_each<described::Members<Base>>([&](auto member) {
-                    if (const auto &param = profile.*member.pointer) {
+                    if (const auto &param = profile.*member.pointer)
                         numbers.push_back(number_of(member.name, family<Base>, *param));
-                        numbers.back().id = static_cast<std::int64_t>(numbers.size()) - 1;
-                    }
                 });
         });
     return numbers;
 }
 
 std::int64_t measured_of(const std::vector<Number> &numbers) {
-    return std::ranges::count(numbers, "measured", &Number::status);
+    return std::ranges::count(numbers, "measured", &Number::source);
 }
 
 /// A recorded text with its numbers for people: "4.6613e+12 B/s" is "4.661 TB/s".
@@ -141,8 +120,6 @@ class ProfilePage {
                          {"peers", "other GPUs", "Other GPUs of the host", peers()},
                          conditions(),
                          {"method", "method", "How it was measured", {paragraph(remark("probes"))}}};
-        const std::vector<NumberRow> rows(numbers_.begin(), numbers_.end());
-        page.data = script_rows(to_text(described::write(rows)));
         return page;
     }
 
@@ -151,8 +128,8 @@ class ProfilePage {
         const auto holding = std::ranges::count_if(profile_.checks, &ProfileCheck::passed);
         const Number *widest = nullptr;
         for (const Number &n : numbers_)
-            if (n.status == "measured" && n.interval &&
-                (widest == nullptr || *n.interval > *widest->interval))
+            if (n.source == "measured" && n.interval_width &&
+                (widest == nullptr || *n.interval_width > *widest->interval_width))
                 widest = &n;
         std::vector<Card> cards = {
             {fmt::format("{} of {}", measured_of(numbers_), numbers_.size() + profile_.missing.size()),
@@ -170,9 +147,9 @@ class ProfilePage {
             cards.push_back({fmt::format("{} of {}", holding, profile_.checks.size()), "checks hold",
                              "numbers that must agree"});
         if (const Number *n = first_with(numbers_, &Number::name, "dram_read_bandwidth"))
-            cards.push_back({n->value_text + "\u00a0" + n->unit, "read from DRAM", n->name});
+            cards.push_back({n->value + "\u00a0" + n->unit, "read from DRAM", n->name});
         if (widest != nullptr)
-            cards.push_back({fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->interval),
+            cards.push_back({fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->interval_width),
                              "the widest 95\u00a0% interval", "of " + widest->name});
         return cards;
     }
@@ -221,34 +198,37 @@ class ProfilePage {
                             column[1].empty() ? "" : fmt::format(" data-key=\"{}\"", column[1]), column[0]);
         for (const Number &number : numbers_) {
             add_once(groups, number.group);
-            add_once(sources, number.status);
-            lines += number_line(number);
+            add_once(sources, number.source);
+            lines += number_line(number, static_cast<std::size_t>(&number - numbers_.data()));
         }
         return {Html{(numbers_.empty() ? "<p>This profile has none.</p>\n" : "") +
                      std::string("<form class=\"scripted filters\">\n<label>filter <input type=\"search\" "
                                  "id=\"filter\" placeholder=\"part of a row\"></label>\n") +
-                     checkboxes("about", "group", groups) + checkboxes("source", "status", sources) +
+                     checkboxes("about", "group", groups) + checkboxes("source", "source", sources) +
                      "<output id=\"shown\" aria-live=\"polite\"></output></form>\n"
-                     "<div class=\"scroll cases\"><table id=\"table\" class=\"of-numbers\" "
-                     "data-rows=\"numbers\"><thead><tr>" +
+                     "<div class=\"scroll cases\"><table id=\"table\" class=\"of-numbers\"><thead><tr>" +
                      head + "</tr></thead><tbody>\n" + lines + "</tbody></table></div>\n"}};
     }
 
-    std::string number_line(const Number &number) const {
-        const auto or_dash = [](const std::string &text) { return text.empty() ? std::string(dash) : text; };
-        const auto share = [](std::optional<double> value, const char *sign) {
-            return value ? fmt::format("<br><small>{}{}</small>", sign, percent_text(*value, 1)) : "";
+    /// A row, whose script sorts by `data-sort` where the text does not say the order.
+    std::string number_line(const Number &number, std::size_t row) const {
+        const auto cell = [](std::string text, std::optional<double> width, const char *sign) {
+            return fmt::format("<td data-sort=\"{}\">{}{}</td>", width ? fmt::format("{}", *width) : "",
+                               text.empty() ? dash : text,
+                               width ? fmt::format("<br><small>{}{}</small>", sign, percent_text(*width, 1))
+                                     : "");
         };
-        return fmt::format("<tr id=\"c{0}\" data-case=\"{0}\"><th "
-                           "scope=\"row\">{1}</th><td>{2}</td><td>{3}{4}{5}</td><td>{6}{7}</td><td>{8}{9}</"
-                           "td><td>{10}</td><td>{11}</td><td>{12}</td></tr>\n",
-                           number.id, escape_xml(number.name), escape_xml(meaning_of_number(number.name)),
-                           number.value_text, number.unit.empty() ? "" : "\u00a0" + number.unit,
-                           number.groups.empty() ? "" : "<br><small>groups at " + number.groups + "</small>",
-                           or_dash(number.interval_text), share(number.interval, "±"),
-                           or_dash(number.spread_text), share(number.spread, ""),
-                           number.samples ? std::to_string(*number.samples) : dash, number.status,
-                           by_text(number.by));
+        return fmt::format(
+            "<tr id=\"c{0}\" data-case=\"{0}\" data-group=\"{1}\" data-source=\"{2}\"><th "
+            "scope=\"row\">{3}</th>"
+            "<td>{4}</td><td "
+            "data-sort=\"{6}\">{5}{6}{7}</td>{8}{9}<td>{10}</td><td>{2}</td><td>{11}</td></tr>\n",
+            row, number.group, number.source, escape_xml(number.name),
+            escape_xml(meaning_of_number(number.name)), number.value,
+            number.unit.empty() ? "" : "\u00a0" + number.unit,
+            number.populations.empty() ? "" : "<br><small>groups at " + number.populations + "</small>",
+            cell(number.interval, number.interval_width, "±"), cell(number.spread, number.spread_width, ""),
+            number.samples ? std::to_string(*number.samples) : dash, by_text(number.by));
     }
 
     /// The probe leads to its figure.
@@ -279,18 +259,14 @@ class ProfilePage {
     /// Takes the figures.
     std::vector<PagePart> curves() {
         std::vector<PagePart> parts;
-        std::map<std::string, std::vector<PagePart>> drawings; // by group
-        for (Figure &f : figures_) {
-            std::vector<PagePart> &its = drawings[figure_group(f.id)];
-            its.push_back(Drawing{std::move(f), SvgUse::in_column});
-        }
-        std::vector<std::string> groups = figure_groups();
-        groups.emplace_back("More"); // of no group
-        for (const std::string &group : groups)
-            if (const auto found = drawings.find(group); found != drawings.end()) {
-                parts.push_back(Html{fmt::format("<h3 class=\"group\">{}</h3>\n", group)});
-                parts.push_back(beside("maps", std::move(found->second)));
+        std::string part;
+        for (Figure &figure : figures_) {
+            if (std::exchange(part, figure.part) != figure.part) {
+                parts.push_back(Html{fmt::format("<h3 class=\"group\">{}</h3>\n", figure.part)});
+                parts.push_back(beside("maps", {}));
             }
+            std::get<Group>(parts.back()).parts.push_back(Drawing{std::move(figure), SvgUse::in_column});
+        }
         return parts;
     }
 

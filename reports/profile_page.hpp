@@ -16,18 +16,13 @@ PageReport report_on(const GpuProfile &profile);
 /// The page's first paragraph: how many numbers, how many checks hold, what is absent.
 std::string answer(const GpuProfile &profile);
 
-/// The headings of the page, in order, and the one that a figure belongs under; "" for a curve that no probe
-/// of this version sweeps.
-std::vector<std::string> figure_groups();
-std::string figure_group(const std::string &id);
-
 /// Points, the fit of eq. M1 and its reference lines; `name` is the field, "dram_read_curve".
 Figure flight_figure(const std::string &name, const FlightCurve &curve);
 
 /// One curve with its spread, and lines where `profile` has numbers that it should show.
 Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfile &profile);
 
-/// All of them, in the order of the groups, then the rest by name.
+/// All of them, in the order of the groups, which are parts of the page, then the rest by name.
 std::vector<Figure> profile_figures(const GpuProfile &profile);
 
 } // namespace convcast

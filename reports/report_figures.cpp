@@ -1,7 +1,6 @@
 #include "reports/report_figures.hpp"
 
 #include "model/regime/words.hpp"
-#include "model/strategies/list.hpp"
 #include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
@@ -25,15 +24,6 @@ namespace {
 
 constexpr double mega = 1e-6; ///< MB per B
 constexpr double percent = 100.0;
-
-/// Strategies in the order of the list, then those of another version.
-std::vector<std::string> strategies_of(const ReportStatistics &statistics) {
-    std::vector<std::string> names = strategy_names();
-    for (const CaseRow &row : statistics.cases)
-        if (!row.baseline)
-            add_once(names, row.group);
-    return names;
-}
 
 /// The points of our own cases by regime: what the counters say, else what the forecast says.
 template <class MakePoint>
@@ -267,21 +257,15 @@ Figure relative_error(const ReportStatistics &statistics) {
     Figure figure = explained_figure("relative_error");
     figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
     figure.references = {{Guide::horizontal, 0.0, ""}};
-    std::vector<std::string> strategies = strategies_of(statistics);
-    const auto off = [&](const std::string &strategy) {
-        const ErrorStatistics *errors = statistics.errors_of(strategy);
-        return errors == nullptr ? -1.0 : *errors->median;
-    };
-    std::ranges::stable_sort(strategies, std::greater(), off);
-    if (!strategies.empty() && off(strategies.front()) >= 0.0) {
-        figure.title = fmt::format("{} is off most, by {:.1f} % in the median", strategies.front(),
-                                   percent * off(strategies.front()));
+    const std::vector<const ErrorStatistics *> strategies = statistics.by_error();
+    if (!strategies.empty()) {
+        figure.title = fmt::format("{} is off most, by {:.1f} % in the median", strategies.front()->group,
+                                   percent * *strategies.front()->median);
         figure.caption += " The worst strategy first.";
     }
     const auto error = at_measured_time([](const CaseRow &row) { return *row.error * percent; });
-    for (const std::string &strategy : strategies)
-        if (std::vector<Series> series = by_regime(statistics, strategy, error); !series.empty())
-            figure.panels.push_back({strategy, std::move(series)});
+    for (const ErrorStatistics *strategy : strategies)
+        figure.panels.push_back({strategy->group, by_regime(statistics, strategy->group, error)});
     figure.caption += cases_text(figure.point_count());
     const double limit = error_limit(statistics);
     figure.y.low = -limit, figure.y.high = limit;

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -484,6 +485,15 @@ bool has_setting(const std::string &strategy, const std::string &setting) {
 
 const ErrorStatistics *ReportStatistics::errors_of(const std::string &group) const {
     return first_where(errors, [&](const ErrorStatistics &its) { return its.group == group && its.n > 0; });
+}
+
+std::vector<const ErrorStatistics *> ReportStatistics::by_error() const {
+    std::vector<const ErrorStatistics *> rows;
+    for (const ErrorStatistics &its : errors)
+        if (!its.group.starts_with("all") && its.n > 0)
+            rows.push_back(&its);
+    std::ranges::stable_sort(rows, std::greater(), [](const ErrorStatistics *row) { return *row->median; });
+    return rows;
 }
 
 const SpeedupStatistics *ReportStatistics::overall(const std::string &against) const {

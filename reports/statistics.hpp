@@ -195,6 +195,8 @@ struct ReportStatistics {
     const CaseRow &row(std::int64_t id) const { return cases[static_cast<std::size_t>(id)]; }
     /// Of a strategy, or of "all"; nullptr where no case has both times.
     const ErrorStatistics *errors_of(const std::string &group) const;
+    /// The strategies where cases have both times, the largest median error first.
+    std::vector<const ErrorStatistics *> by_error() const;
     /// Our fastest against a choice of cuDNN's, over all studies; nullptr where no shape was compared.
     const SpeedupStatistics *overall(const std::string &against) const;
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),

@@ -149,10 +149,6 @@ class SvgWriter {
                            coordinate(sizes_.legend_row));
     }
 
-    std::string line(const PlotBox &plot, const Segment &s) const {
-        return "M" + at(plot, s.x1, s.y1) + "L" + at(plot, s.x2, s.y2);
-    }
-
     std::string path(const PlotBox &plot, const Polyline &points) const {
         std::string out;
         for (const auto &[x, y] : points)
@@ -166,20 +162,19 @@ class SvgWriter {
                 if (const auto corners = band_corners(layout_.ranges, band); !corners.empty())
                     out_ += "<path class=\"band\" d=\"" + path(plot, corners) + "z\"/>\n";
         axes(plot);
-        for (std::size_t i = 0; i < figure_.references.size() && !empty; ++i)
-            if (const auto s =
-                    guide_segment(layout_.ranges, figure_.references[i].guide, figure_.references[i].value))
-                out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", reference_class(figure_, i),
-                                    line(plot, *s));
+        for (std::size_t i = 0; i < figure_.references.size() && !empty; ++i) {
+            const Reference &its = figure_.references[i];
+            if (const auto line = path(plot, guide_line(layout_.ranges, its.guide, its.value)); !line.empty())
+                out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", reference_class(figure_, i), line);
+        }
         for (const Series *series : plot.series)
             draw(plot, *series);
         // The ends of a band lie on the marks, which cover it where they are many.
         std::string ends;
         for (const Band &band : figure_.bands)
             for (const double end : {band.low, band.high})
-                if (const auto s = guide_segment(layout_.ranges, band.guide, end); s && !empty)
-                    ends += line(plot, *s);
-        if (!ends.empty())
+                ends += path(plot, guide_line(layout_.ranges, band.guide, end));
+        if (!ends.empty() && !empty)
             out_ += "<path class=\"end\" d=\"" + ends + "\"/>\n";
     }
 
@@ -188,9 +183,9 @@ class SvgWriter {
         const Ranges &ranges = layout_.ranges;
         std::string grid;
         for (const Tick &tick : labelled(layout_.x_ticks))
-            grid += line(plot, {tick.value, ranges.y.low, tick.value, ranges.y.high});
+            grid += path(plot, {{tick.value, ranges.y.low}, {tick.value, ranges.y.high}});
         for (const Tick &tick : labelled(layout_.y_ticks))
-            grid += line(plot, {ranges.x.low, tick.value, ranges.x.high, tick.value});
+            grid += path(plot, {{ranges.x.low, tick.value}, {ranges.x.high, tick.value}});
         out_ += fmt::format(
             "<path class=\"grid\" d=\"{}\"/>\n<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" "
             "height=\"{}\"/>\n<g class=\"axis\">\n",

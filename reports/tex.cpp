@@ -156,21 +156,23 @@ class TexWriter {
             if (const auto corners = band_corners(layout_.ranges, band); !corners.empty())
                 out_ += plot_of("draw=none, no marks, fill=black!11", corners, " -- cycle");
         for (std::size_t i = 0; i < figure_.references.size(); ++i)
-            if (const auto s =
-                    guide_segment(layout_.ranges, figure_.references[i].guide, figure_.references[i].value))
-                out_ += plot_of(reference_look(figure_, i, sizes_), {{s->x1, s->y1}, {s->x2, s->y2}});
+            add_guide(reference_look(figure_, i, sizes_), figure_.references[i].guide,
+                      figure_.references[i].value);
         for (const Series *series : plot.series)
             draw(*series, plot);
         for (const Band &band : figure_.bands) // its ends lie on the marks, of which many cover it
             for (const double end : {band.low, band.high})
-                if (const auto s = guide_segment(layout_.ranges, band.guide, end))
-                    out_ += plot_of(fmt::format("black, no marks, line width={}", bp(sizes_.hair)),
-                                    {{s->x1, s->y1}, {s->x2, s->y2}});
+                add_guide(fmt::format("black, no marks, line width={}", bp(sizes_.hair)), band.guide, end);
         if (with_legend)
             for (const LegendEntry &entry : layout_.legend)
                 out_ += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", symbol(entry),
                                     escape_tex(entry.label));
         out_ += "\\end{axis}\n";
+    }
+
+    void add_guide(const std::string &look, Guide guide, double value) {
+        if (const Polyline line = guide_line(layout_.ranges, guide, value); !line.empty())
+            out_ += plot_of(look, line);
     }
 
     /// At the left edge of the figure, above the first plot.

@@ -368,18 +368,23 @@ def check_page(driver, page):
 
 
 def check_profile_page(driver, page):
-    numbers = json.loads(re.search(r'<script type="application/json" data-page="numbers">(.*?)</script>', page, re.S)[1])
+    numbers = [{"id": int(n), "group": group, "name": name, "interval": float(interval) if interval else None}
+               for n, group, name, interval in re.findall(
+                   r'<tr id="c(\d+)"[^>]*data-group="([^"]*)"[^>]*><th scope="row">([^<]*)</th><td>.*?</td><td .*?</td>'
+                   r'<td data-sort="([^"]*)">', page)]
     expect = driver.expect
     def rows():
         return driver.js(VISIBLE + ".map(r => Number(r.dataset.case))")
 
+    expect("there are numbers", len(numbers) > 0, True)
     expect("a row for every number", rows(), [n["id"] for n in numbers])
     driver.expect_figures_and_style(page)
     driver.click('th[data-key="name"] button')
     expect("a click on a column sorts up", [numbers[i]["name"] for i in rows()], sorted(n["name"] for n in numbers))
     driver.click('th[data-key="interval"] button')
-    expect("numbers without an interval come last", [numbers[i].get("interval") for i in rows()],
-           sorted(n["interval"] for n in numbers if "interval" in n) + [None] * sum("interval" not in n for n in numbers))
+    expect("numbers without an interval come last", [numbers[i]["interval"] for i in rows()],
+           sorted(n["interval"] for n in numbers if n["interval"] is not None) +
+           [None] * sum(n["interval"] is None for n in numbers))
     driver.type("#filter", "latency")
     expect("the filter keeps what holds the word", {numbers[i]["name"] for i in rows()} >=
            {n["name"] for n in numbers if "latency" in n["name"]}, True)
@@ -392,7 +397,10 @@ def check_profile_page(driver, page):
     driver.js("document.querySelector('#c0').scrollIntoView({block: 'center'})")
     driver.hover(driver.find("#c0 th"))
     time.sleep(0.3)
-    expect("hovering says which number it is", driver.js("return document.querySelector('#lit').textContent"), numbers[0]["text"])
+    cells = driver.js("return [...document.querySelector('#c0').cells].map(cell => cell.firstChild.textContent)")
+    interval = "" if cells[3] == "–" else f", 95\u00a0% interval {cells[3]}"
+    expect("hovering says which number it is", driver.js("return document.querySelector('#lit').textContent"),
+           f"{numbers[0]['name']}: {cells[2]}{interval}, {cells[7]}")
     driver.expect_no_sideways_scrolling_of_windows()
     driver.expect_quiet("the console has no errors", ("SEVERE", "WARNING"))
 

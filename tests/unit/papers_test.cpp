@@ -11,7 +11,6 @@
 #include "model/work/shared_access.hpp"
 #include "reports/bank_diagram.hpp"
 #include "reports/boxes.hpp"
-#include "reports/images_svg.hpp"
 #include "reports/papers/answer.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"

@@ -1,11 +1,14 @@
 #include "reports/table.hpp"
 
+#include "model/network/network_run.hpp"
+#include "reports/explained.hpp"
 #include "reports/html.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -42,6 +45,28 @@ TEST(Table, MarkdownHasUnitsInItsHeadAndNoEmptyColumn) {
     EXPECT_EQ(to_markdown(sample()), "| kernel | time (us) | share (%) | calls |\n|---|---:|---:|---:|\n"
                                      "| direct, \"fast\" | 2.50 | 12.50 | 3 |\n| a\\|b c |  | 50 | 1 |\n");
     EXPECT_EQ(to_markdown(Table{{{"kernel"}}, {}}), "");
+}
+
+TEST(Table, AColumnOfTheDocumentationShowsAMemberByItsPath) {
+    NetworkCase item;
+    item.nodes = 3;
+    item.forecast.emplace().low_s = Seconds(2e-6);
+    const auto cell = [&](const char *path) {
+        return member_cell(described::type_of<NetworkCase>(), &item, path);
+    };
+    EXPECT_EQ(std::get<double>(cell("forecast.low_s").value), 2e-6);
+    EXPECT_EQ(std::get<std::int64_t>(cell("nodes").value), 3);
+    EXPECT_EQ(std::get<std::string>(cell("status").value), "not_run");
+    EXPECT_TRUE(cell("forecast.high_s").is_empty());
+    EXPECT_TRUE(cell("measured.low_s").is_empty());
+    EXPECT_THROW(cell("forecast.lowest_s"), std::logic_error);
+    const std::vector<ExplainedColumn> columns = explained_columns("times");
+    EXPECT_EQ(columns.at(3).column.title, "error");
+    EXPECT_EQ(columns.at(3).column.as, As::share);
+    EXPECT_EQ(columns.at(3).column.keep, Keep::must);
+    EXPECT_EQ(columns.at(3).column.full, "mean |error|");
+    EXPECT_EQ(columns.at(3).value, "mean");
+    EXPECT_THROW(explained_columns("no such table"), std::logic_error);
 }
 
 TEST(Table, PageHasMarksLinksAndADashForWhatIsAbsent) {
