@@ -71,20 +71,20 @@ std::string beside_plan(const std::optional<std::int64_t> &number,
 }
 
 std::string as_text(const CompileReport &report, std::size_t problems) {
-    using Line = const CheckedKernel &;
+    using Checked = const CheckedKernel &;
     std::string text = table(table_of<CheckedKernel>(
         report.kernels,
-        {{{"registers", As::number}, [](Line k) { return beside_plan(k.registers, k.register_cap); }},
+        {{{"registers", As::number}, [](Checked k) { return beside_plan(k.registers, k.register_cap); }},
          {{"shared, B", As::number},
-          [](Line k) {
+          [](Checked k) {
               return k.registers ? Cell(*k.static_shared_bytes + k.dynamic_shared_bytes.value_or(0)) : Cell();
           }},
          {{"spills, B", As::number, Keep::high},
-          [](Line k) { return k.registers ? Cell(*k.spill_store_bytes + *k.spill_load_bytes) : Cell(); }},
+          [](Checked k) { return k.registers ? Cell(*k.spill_store_bytes + *k.spill_load_bytes) : Cell(); }},
          {{"stack, B", As::number, Keep::low}, &CheckedKernel::stack_bytes},
          {{"CTAs/SM", As::number, Keep::high},
-          [](Line k) { return beside_plan(k.ctas_per_sm, k.planned_ctas_per_sm); }},
-         {{"kernel", As::text, Keep::must, Fit::wrap}, [](Line k) {
+          [](Checked k) { return beside_plan(k.ctas_per_sm, k.planned_ctas_per_sm); }},
+         {{"kernel", As::text, Keep::must, Fit::wrap}, [](Checked k) {
               return k.kernel + (k.problem ? ": " + k.problem->substr(0, k.problem->find('\n')) : "");
           }}}));
     text += fmt::format("\n{} kernel{} for {} by NVRTC {}, {}{}\n", report.kernels.size(),

@@ -21,7 +21,7 @@ constexpr int deepest_expression = 100;
 /// Reads the text from left to right; each function reads what binds at least as tightly as it says.
 class ExpressionReader {
   public:
-    ExpressionReader(std::string_view text, std::string_view example) : text_(text), example_(example) {}
+    ExpressionReader(std::string_view text, std::string_view shown) : text_(text), example_(shown) {}
 
     Expression whole() {
         if (text_.size() > longest_expression)
