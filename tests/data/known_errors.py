@@ -24,6 +24,7 @@ class Call:
         self.shape, self.text = case["shape"], case["strategy"]
         self.strategy = self.text.split(":")[0]
         self.measured, self.prediction = measured, case["prediction"]
+        self.times = {m["l2"]: m["time_s"] for m in case["measurements"]}
         self.plan = self.prediction["plan"]
         self.ratio = self.prediction["time_s"] / measured["time_s"]
 
@@ -76,6 +77,33 @@ def stamps(program):
                 yield f"{launch['kernel']} on {call.shape}: {ran:.2f} us, forecast {1e6 * call.forecast_of(launch['kernel']):.2f}"
 
 
+def knobs(call):
+    return dict(knob.split("=") for knob in call.text.split(":")[1].split(","))
+
+
+def stalls(call):
+    """Clocks that a warp waits for each of its instructions, by what it waits for."""
+    return {name: call.measured["counters"][f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio"]
+            for name in ("wait", "short_scoreboard", "long_scoreboard", "mio_throttle", "barrier")}
+
+
+def lone_warps(program):
+    """implicit_gemm with one CTA an SM and with several: how far off 1,024 channels are, what one step takes there, and what warps wait
+    for with 512."""
+    half = {}  # by images and setting, the call with 512 channels
+    for call in calls_of(program, "lone_warps"):
+        its, clock = knobs(call), call.measured["sm_clock_hz"]
+        key = call.shape[:2], call.text
+        setting = f"{call.shape}, tile of {its['tile_k']} filters, staging {its['staging']}, filters {its['filters']}, warp_split {its['warp_split']}"
+        if "c512" in call.shape:
+            half[key] = call
+            yield f"{setting}: clocks of an instruction " + ", ".join(f"{name} {clocks:.2f}" for name, clocks in stalls(call).items())
+        if "c1024" in call.shape:
+            steps = 512 / int(its["slice_channels"])
+            cold, warm = ((call.times[l2] - half[key].times[l2]) / steps * clock for l2 in ("cold", "warm"))
+            yield f"{setting}: forecast {call.ratio:.2f} of its time, a step {cold:.0f} clk, with a warm L2 {warm:.0f} clk"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--convcast", default=str(pages.SOURCE / "build" / "gpu" / "cli" / "convcast"))
@@ -100,7 +128,7 @@ def main():
                 print(f"{strategy}, {run}:", ratios(its))
     print("implicit_gemm with prepared filters and one step:",
           ratios(c for c in everywhere if c.strategy == "implicit_gemm" and "filters=2" in c.text and c.main()["steps"] == 1))
-    print(*stamps(program), sep="\n")
+    print(*stamps(program), *lone_warps(program), sep="\n")
 
 
 if __name__ == "__main__":
