@@ -488,7 +488,7 @@ def main():
             driver = Driver(port, chromium, profile)
             driver.call("POST", "/url", {"url": page.as_uri()})
             text = page.read_text(encoding="utf-8")
-            check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page if 'data-page="cases"' in text else check_network_page
+            check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page if 'data-page="cases">' in text else check_network_page
             check_any_page(driver, text)
             check(driver, text)
         finally:
