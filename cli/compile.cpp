@@ -36,8 +36,9 @@ int capability_of(const Arguments &arguments, const std::string &text, const std
     return *number;
 }
 
-/// Of what a Run document or the options ask for. With kernels of the user's own, these and no others unless
-/// strategies are named.
+/// Returns the Run whose plans are to be compiled, that of a document or of the options; fills in its
+/// profile, the user's own kernels and the shapes for which these are compiled. With own kernels the Run has
+/// these and no others unless strategies are named.
 Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKernel> &own,
               std::vector<AskedShape> &shapes) {
     if (arguments.positional().empty()) {

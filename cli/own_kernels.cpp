@@ -66,7 +66,7 @@ bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<As
     if (kernels.empty() || kernels.size() * shapes.size() > most_compiled_for_forecasts ||
         capability < least_compute_major * 10)
         return true;
-    std::vector<std::string> said;
+    std::vector<std::string> problems;
     try {
         const std::vector<OwnTask> tasks = own_tasks(kernels, shapes);
         const std::vector<CheckedKernel> checked = compile_kernels({}, tasks, profile, capability).kernels;
@@ -75,13 +75,14 @@ bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<As
             if (checked[i].registers)
                 kernel.compiled[tasks[i].shape.id()] = {*checked[i].registers,
                                                         checked[i].static_shared_bytes.value_or(0)};
-            else if (checked[i].threads && checked[i].problem &&
-                     std::ranges::find(said, *checked[i].problem) == said.end())
-                note(said.emplace_back(*checked[i].problem));
+            else if (checked[i].threads &&
+                     checked[i].problem && // else its forecast says why there is no launch
+                     std::ranges::find(problems, *checked[i].problem) == problems.end())
+                note(problems.emplace_back(*checked[i].problem));
         }
     } catch (const GpuError &) { // no compiler here: the forecast says what it assumes
     }
-    return said.empty();
+    return problems.empty();
 }
 
 void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool all) {

@@ -15,9 +15,9 @@ namespace convcast::cli {
 std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::vector<AskedShape> &shapes,
                                         const GpuProfile &profile);
 
-/// Fills in OwnKernel::compiled, where there is a compiler and the cases are few enough not to wait for; the
-/// problems are said on standard error.
-/// Returns whether all compile, as far as is known here.
+/// Compiles the kernels for each shape and fills in OwnKernel::compiled; each problem is said once, on
+/// standard error. Nothing is compiled where there is no compiler, or where kernels times shapes are more
+/// than most_compiled_for_forecasts, which would take long. Returns false where a kernel does not compile.
 bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<AskedShape> &shapes,
                            const GpuProfile &profile);
 

@@ -133,7 +133,7 @@ class WholeRunner {
             if (launch.kind != LaunchKind::placed)
                 texts.push_back(
                     launch.plan ? function_text(plan_.network, element_steps(plan_.network, launch).functions)
-                                : whole_kernel(plan_.network, launch, plan_.batch()).text);
+                                : operator_kernel(plan_.network, launch, plan_.batch()).text);
         return content_hash(texts);
     }
 

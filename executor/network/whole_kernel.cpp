@@ -35,7 +35,7 @@ class KernelText {
         : network_(network), launch_(launch), shape_(network.shape_of(launch.writes.of)),
           together_(outputs_of_thread(network, launch, batch)), columns_(launch.writes.columns ? batch : 1) {}
 
-    WholeKernel made() {
+    OperatorKernel made() {
         const std::size_t first = launch_.operators.front();
         const bool gathers = is_function(type_of(network_.operators[first].kind).form);
         if (gathers)
@@ -46,7 +46,7 @@ class KernelText {
         for (std::size_t i = gathers ? 1 : 0; i < launch_.operators.size(); ++i)
             step(i);
         line("store(out + at, value);");
-        WholeKernel kernel;
+        OperatorKernel kernel;
         const std::string name = name_of("map_", function_ + signature() + body_);
         kernel.text =
             function(name) + "__global__ void __launch_bounds__(256) " + name + signature() + body_ + "}\n";
@@ -177,12 +177,12 @@ EndType end_type(const Network &network, const ElementSteps &steps) {
     return {name, "struct " + name + body};
 }
 
-WholeKernel norm_kernel(const Operator &op, const ImageShape &shape, std::int64_t threads_of_pixel) {
+OperatorKernel norm_kernel(const Operator &op, const ImageShape &shape, std::int64_t threads_of_pixel) {
     const std::string body =
         fmt::format("(const float *__restrict__ input, float *__restrict__ output) {{\n"
                     "    using T = float;\n    layer_norm<{}, {}, 256 / {}>(input, output, {});\n}}\n",
                     shape[0], shape[1] * shape[2], threads_of_pixel, device_number(*op.alpha));
-    WholeKernel kernel;
+    OperatorKernel kernel;
     kernel.name_expression = name_of("norm_", body);
     kernel.text = "__global__ void __launch_bounds__(256) " + kernel.name_expression + body;
     return kernel;
@@ -197,11 +197,11 @@ std::string function_text(const Network &network, const std::vector<std::size_t>
     return text;
 }
 
-WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
+OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     const ImageShape &read = network.shape_of(launch.reads.front().of);
     const std::int64_t outputs = batch * elements(network.shape_of(launch.writes.of));
     const LaunchGrid grid = grid_of(network, launch, batch);
-    WholeKernel kernel;
+    OperatorKernel kernel;
     switch (launch.kind) {
     case LaunchKind::dense: {
         const ElementSteps steps = element_steps(network, launch);

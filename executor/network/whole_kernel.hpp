@@ -12,7 +12,7 @@
 
 namespace convcast {
 
-struct WholeKernel {
+struct OperatorKernel {
     std::string name_expression; ///< "turn<32, 4096>"
     std::string text;            ///< what is compiled behind whole.cu for it; "" where that has it
     LaunchGrid grid;
@@ -22,8 +22,8 @@ struct WholeKernel {
     std::vector<std::optional<std::size_t>> parameters;
 };
 
-/// For every launch but those of plans. Throws UsageError for a loss or an operator that is unknown.
-WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
+/// The kernel of a launch that is no convolution. Throws UsageError where its operator is a loss or unknown.
+OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
 
 /// The functions of one number that end a launch, as statements over `T x`; "" without any.
 std::string function_text(const Network &network, const std::vector<std::size_t> &functions);

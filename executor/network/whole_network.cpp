@@ -38,7 +38,7 @@ std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int co
     for (const ScheduledLaunch &launch : plan.schedule) {
         if (launch.plan || launch.kind == LaunchKind::placed)
             continue;
-        const WholeKernel kernel = whole_kernel(plan.network, launch, plan.batch());
+        const OperatorKernel kernel = operator_kernel(plan.network, launch, plan.batch());
         names.insert(kernel.name_expression);
         if (texts.insert(kernel.text).second)
             request.source += kernel.text;
@@ -147,7 +147,7 @@ StreamedWork::Call WholeNetwork::plan_call(std::size_t i, KernelCache &kernels) 
 /// Kernels take what they read, parameters, what they write, and some the number of outputs, in this order.
 StreamedWork::Call WholeNetwork::kernel_call(std::size_t i) const {
     const ScheduledLaunch &launch = plan_.schedule[i];
-    const WholeKernel its = whole_kernel(plan_.network, launch, plan_.batch());
+    const OperatorKernel its = operator_kernel(plan_.network, launch, plan_.batch());
     const float *const none = nullptr;
     std::vector<KernelArgument> arguments;
     for (const Tensor &read : launch.reads)

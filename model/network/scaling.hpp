@@ -42,8 +42,9 @@ struct ScalingPoint {
                          (gpus, strong_s, weak_s, exchange_s, strong_efficiency, weak_efficiency), (), ())
 };
 
-/// A split by images of `batch` on 1, 2, 4, ... GPUs, where the document has both cases of it: as forecast,
-/// or as measured.
+/// A split by images on 1, 2, 4, ... GPUs: `batch` images divided among them (strong), and `batch` images for
+/// each (weak). A number of GPUs of which the document lacks one of the two is left out. `times` says whether
+/// forecast or measured times are taken.
 std::vector<ScalingPoint>
 scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch,
                std::optional<NetworkTimes> NetworkCase::*times = &NetworkCase::forecast);

@@ -20,7 +20,7 @@ struct GreyImage {
     std::vector<std::string> rows; ///< a digit a pixel, from 0 to f
     BOOST_DESCRIBE_CLASS(GreyImage, (), (name, number, rows), (), ())
 
-    static constexpr Range range_of(std::string_view) { return {0.0, 1e9}; }
+    static constexpr Range range_of(std::string_view) { return {0.0, 1e9}; } ///< of `number`
     void check(const FieldProblem &problem) const; ///< rows of one length, of hexadecimal digits
 };
 

@@ -90,20 +90,20 @@ TEST(NetworkLines, WhatAKernelCanDoInANetworkStandsInItsText) {
     EXPECT_EQ(early, 5);
 }
 
-TEST(WholeKernel, TemplateArgumentsAreThoseOfTheLaunch) {
+TEST(OperatorKernel, TemplateArgumentsAreThoseOfTheLaunch) {
     const Network network = find_network("resnet18");
     const auto all = [](const ConvShape &) { return true; };
     const auto schedule = schedule_of(network, 32, all);
-    const WholeKernel pool = whole_kernel(network, schedule[1], 32);
+    const OperatorKernel pool = operator_kernel(network, schedule[1], 32);
     EXPECT_EQ(pool.name_expression.substr(0, 4), "map_");
     EXPECT_NE(pool.text.find(pool.name_expression + "("), std::string::npos) << pool.text;
     EXPECT_EQ(pool.grid.x, 32 * 64 * 56 * 56 / 256); // a thread has an output
     EXPECT_EQ(pool.count, 32 * 64 * 56 * 56);
-    const WholeKernel turn = whole_kernel(network, schedule.back(), 32);
+    const OperatorKernel turn = operator_kernel(network, schedule.back(), 32);
     EXPECT_EQ(turn.name_expression, "turn<1000, 32>");
     EXPECT_EQ(turn.grid.x, 1); // 32 columns by 1000 rows
     EXPECT_EQ(turn.grid.y, 32);
-    const WholeKernel dense = whole_kernel(network, schedule_of(network, 1, all).back(), 1);
+    const OperatorKernel dense = operator_kernel(network, schedule_of(network, 1, all).back(), 1);
     EXPECT_EQ(dense.name_expression, "dense<1, 512, 1000, 64, 1, Kept>");
     EXPECT_EQ(dense.grid.x, 250);
 }
