@@ -284,8 +284,9 @@ std::string turns(const std::vector<RankedShape> &answers, std::size_t length) {
                    return best.name == name && best.time <= *first.time_high_s;
                });
     };
-    std::string out, first, regime,
-        tied; // the last that was first for sure, its regime, and what ties with it
+    std::string out;
+    std::string first, regime; // the last strategy that was first for sure, and its regime
+    std::string tied;          // the strategy that ties with `first`; "" where none does
     std::size_t in_line = 0;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const auto &[question, shape, choice] = answers[i];

@@ -220,7 +220,8 @@ std::vector<std::string> words_of_set() {
 
 /// Figures that `report` draws of runs with the shipped studies, of profiles, networks and several GPUs.
 std::vector<std::string> figure_words() {
-    const std::set<std::string> families = {"regime_map", "speedup", "sweep"}; // more stands behind these
+    const std::set<std::string> families = {"regime_map", "speedup",
+                                            "sweep"}; // of figures that are told apart by more words
     std::vector<std::string> words = {"speedup_other_shapes", "scaling"};
     for (const char *heading : {"Figures of a run", "Figures of a network"})
         for (const std::vector<std::string> &row : explained(heading))

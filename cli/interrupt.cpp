@@ -26,7 +26,7 @@ std::atomic<bool> interrupted = false;
 struct LastWords {
     std::mutex speaking; ///< guards what to say
     std::function<void()> say;
-    std::atomic<std::chrono::milliseconds> grace{}; ///< whoever speaks may hold the mutex for good
+    std::atomic<std::chrono::milliseconds> grace{}; ///< atomic, as `speaking` may be held for good
 };
 LastWords &last_words() {
     static LastWords *const all = new LastWords;
@@ -69,8 +69,8 @@ void end_on_interrupts() {
 
 OnInterrupt::OnInterrupt(std::function<void()> say, std::chrono::milliseconds grace) {
     const std::scoped_lock lock(last_words().speaking);
+    last_words().grace = grace; // first, as `watch` reads it without the lock
     last_words().say = std::move(say);
-    last_words().grace = grace;
 }
 
 OnInterrupt::~OnInterrupt() {

@@ -378,7 +378,7 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     write_network(arguments, run,
                   training ? training_text(run, ladder, gpu.title) : cases_text(run, gpu.title),
                   {{Format::schedule, [&] { return rungs_schedule(run, gpu.title); }}});
-    return 0;
+    return 0; // a forecast has run nothing, and that is no failure
 }
 
 int train_network(const Arguments &arguments, const Network &network, TrainedOn on) {

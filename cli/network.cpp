@@ -289,7 +289,7 @@ int answer(const PlannedNetwork &plan, const AskedNetwork &asked, const Argument
                   {{Format::schedule, [&] { return schedule_document(plan, asked); }},
                    {Format::csv, [&] { return to_csv(sheet); }},
                    {Format::markdown, markdown}});
-    return 0; // the run's would say that nothing has run
+    return 0; // a forecast has run nothing, and that is no failure
 }
 
 } // namespace

@@ -449,13 +449,13 @@ int report_run(NamedDocument given, const Arguments &arguments) {
         write_file_atomically(arguments.text("output", "-"), sheet_text(statistics, format));
         return code_of(run);
     }
-    const TemporaryFolder of_lines;
+    std::optional<TemporaryFolder> of_lines; // made where lines are written
     const auto files = [&] {
         if (profile && !knowledge)
             knowledge = knowledge_for(*profile);
         std::optional<std::filesystem::path> lines;
         if (as_lines) {
-            lines = std::filesystem::path(of_lines.path()) / "run.jsonl";
+            lines = std::filesystem::path(of_lines.emplace().path()) / "run.jsonl";
             forecast_lines_here(given.name, lines->string(), run, profile, knowledge, anew);
         }
         return documents_of(run, lines, profile, knowledge, studies, arguments.words());

@@ -159,8 +159,9 @@
     const rows = new Map([...body.rows].map((row) => [Number(row.dataset.case), row]));
     const texts = new Map([...rows].map(([id, row]) => [id, row.textContent.toLowerCase()]));
     const said = (row) => {
-      const [name, , value, interval, , , , by] = [...row.cells].map((cell) => cell.firstChild.textContent);
-      return `${name}: ${value}${interval === '–' ? '' : `, ${table.tHead.rows[0].cells[3].textContent} ${interval}`}, ${by}`;
+      const [name, , value, interval] = [...row.cells].map((cell) => cell.firstChild.textContent);
+      const kind = row.dataset.source === 'measured' ? '95\u00a0% interval' : 'range';
+      return `${name}: ${value}${interval === '–' ? '' : `, ${kind} ${interval}`}, ${row.cells[7].textContent}`;
     };
     follow((id) => said(rows.get(id)), () => {}, (before, now) => {
       rows.get(before)?.classList.remove('lit');

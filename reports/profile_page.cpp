@@ -210,7 +210,7 @@ class ProfilePage {
                      head + "</tr></thead><tbody>\n" + lines + "</tbody></table></div>\n"}};
     }
 
-    /// A row, whose script sorts by `data-sort` where the text does not say the order.
+    /// A row of the table. The page's script sorts by a cell's data-sort where it has one, else by its text.
     std::string number_line(const Number &number, std::size_t row) const {
         const auto cell = [](std::string text, std::optional<double> width, const char *sign) {
             return fmt::format("<td data-sort=\"{}\">{}{}</td>", width ? fmt::format("{}", *width) : "",

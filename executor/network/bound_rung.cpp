@@ -227,7 +227,7 @@ StreamedWork::Call copy_to_constant(const Module &module, const ConstantCopy &co
     };
 }
 
-/// Adds up a gradient, which is 0 for no `images`.
+/// Adds up the gradients of all GPUs; that of a GPU without `images` is set to 0 before.
 StreamedWork::Call summing(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared) {
     return [gradient = memory.gradient_at(), count = memory.gradient_count(), images,
             sum = shared.sum](cudaStream_t stream) {

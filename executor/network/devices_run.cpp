@@ -76,8 +76,8 @@ Seconds seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &gr
         stream.handle(), [&] { repeated.launch(); }, [&](const Event &) { group.wait(); });
 }
 
-/// A rung on several GPUs, each with a share of the images and a thread of the host that queues its launches.
-/// The GPUs exchange nothing.
+/// A rung on several GPUs, each with a share of the images and a thread of the host that queues its launches
+/// and spins between calls. The GPUs exchange nothing.
 class DividedRung {
   public:
     /// On the first GPUs of the group, as many as there are `shares`, which are numbers of images. `rung` is
@@ -125,8 +125,8 @@ class DividedRung {
     }
 
   private:
-    std::deque<LadderKernels> kernels_; ///< of each GPU, as is the next
-    std::deque<LoadedRung> rungs_;
+    std::deque<LadderKernels> kernels_; ///< of each GPU
+    std::deque<LoadedRung> rungs_;      ///< of each GPU, by its kernels
     StreamedWork work_;
     std::optional<ThreadedWork> threads_;
 };

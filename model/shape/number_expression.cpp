@@ -129,8 +129,9 @@ template <class Number> void NumberExpression<Number>::add(const Expression &par
     case Expression::Kind::number:
         step.number = number_of<Number>(part.token);
         if (!step.number)
-            wrong(part.at,
-                  "has '" + shortened(part.token) + "' where a number is expected that fits 64 bits");
+            wrong(part.at, "has '" + shortened(part.token) + "' where a " +
+                               (std::is_floating_point_v<Number> ? "number" : "whole number") +
+                               " is expected that fits 64 bits");
         break;
     case Expression::Kind::text:
         wrong(part.at, "has a text where a number is expected");

@@ -397,7 +397,7 @@ def check_profile_page(driver, page):
     driver.js("document.querySelector('#c0').scrollIntoView({block: 'center'})")
     driver.hover(driver.find("#c0 th"))
     time.sleep(0.3)
-    cells = driver.js("return [...document.querySelector('#c0').cells].map(cell => cell.firstChild.textContent)")
+    cells = driver.js("return [...document.querySelector('#c0').cells].map(cell => (cell.cellIndex === 7 ? cell : cell.firstChild).textContent)")
     interval = "" if cells[3] == "–" else f", 95\u00a0% interval {cells[3]}"
     expect("hovering says which number it is", driver.js("return document.querySelector('#lit').textContent"),
            f"{numbers[0]['name']}: {cells[2]}{interval}, {cells[7]}")

@@ -251,8 +251,8 @@ Inputs with_bounds(const OnnxNode &node, Inputs in) {
 
 /// Whether a node may leave out that input.
 bool may_lack(const OnnxNode &node, std::size_t input) {
-    return input > 0 && (node.type == "Slice" || node.type == "Clip") && input < node.inputs.size() &&
-           node.inputs[input].empty();
+    return input > 0 && (node.type == "Slice" || node.type == "Clip" || node.type == "Squeeze") &&
+           input < node.inputs.size() && node.inputs[input].empty();
 }
 
 } // namespace
@@ -374,7 +374,8 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
     if (node.type == "Transpose")
         return transpose(node, first);
     if (node.type == "Reshape" || node.type == "Squeeze" || node.type == "Unsqueeze") {
-        const std::vector<double> said = inputs.size() > 1 ? inputs[1]->values : attribute(node, "axes");
+        const std::vector<double> said =
+            inputs.size() > 1 && inputs[1] ? inputs[1]->values : attribute(node, "axes");
         const auto sizes = node.type == "Reshape" ? reshaped(first.sizes, as_integers(said))
                                                   : with_or_without_ones(node, first.sizes, said, 0);
         return sizes ? std::optional(Numbers{*sizes, first.values, first.real}) : std::nullopt;
