@@ -49,7 +49,7 @@ inline int code_of(const Run &document) {
     return document.unread.empty() ? 0 : 1;
 }
 
-/// Whether a case was measured here, not elsewhere.
+/// Whether any case of the run has times that convcast measured, not only times from elsewhere.
 bool measured(const Run &run);
 
 /// One document holds the numbers of one version of the code, one profile. Throws InputError.

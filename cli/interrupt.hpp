@@ -20,7 +20,7 @@ void end_on_interrupts();
 /// interrupt ends the program whatever it does.
 class OnInterrupt {
   public:
-    /// After `grace`, or at the second interrupt, the waiting thread calls `last_words`, which therefore may
+    /// After `grace`, or at the second interrupt, a thread of its own calls `last_words`, which therefore may
     /// only touch what a mutex guards, and ends the program. Within `grace` the work may call finish()
     /// instead.
     explicit OnInterrupt(std::function<void()> last_words, std::chrono::milliseconds grace = {});
@@ -31,7 +31,7 @@ class OnInterrupt {
     /// Set by the first interrupt.
     static const std::atomic<bool> &flag();
 
-    /// The last words, unless the waiting thread is saying them, then the program's end.
+    /// The last words, unless another thread is saying them, then the program's end.
     [[noreturn]] static void finish();
 };
 

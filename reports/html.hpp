@@ -105,7 +105,7 @@ std::string html_of(const Cell &cell);
 std::string word_button(const std::string &entry, const std::string &text);
 /// What the script makes the table of cases of: packed columns and explanations (page_data.hpp).
 std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations);
-/// Boxes that the script filters by: rows whose member `kind` has the value of a ticked one are shown.
+/// Boxes that the script filters by: rows whose data-<kind> has the value of a ticked box are shown.
 std::string checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values);
 /// The first screen's rest: every condition of a document.
 std::vector<Fact> facts_of(const std::map<std::string, std::string> &conditions);

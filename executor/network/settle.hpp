@@ -22,7 +22,8 @@ namespace convcast {
 void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<void(NetworkCase &)> &settle,
                   const std::function<void(const NetworkCase &)> &settled);
 
-/// Of calls of a fraction of a millisecond. `wait_for_others`: StopWatchOptions has it.
+/// The median time of a call that takes a fraction of a millisecond. StopWatchOptions says what
+/// `wait_for_others` is.
 Seconds median_time(StopWatch &watch, const StopWatch::Call &call, L2State l2,
                     const std::function<void()> &wait_for_others = {});
 

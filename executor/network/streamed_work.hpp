@@ -76,7 +76,7 @@ class StreamedWork {
     void begin(cudaStream_t first) const;
     /// A call of a stream behind what it waits for.
     void queue(const Added &added, cudaStream_t stream) const;
-    /// Whether stream 0 waits for the end of another one that no call of it waits for.
+    /// Whether stream 0 must wait for the end of this other stream, as no call waits for its last one.
     bool joins(std::size_t lane) const {
         return lane > 0 && lanes_[lane].last && !added_[*lanes_[lane].last].ended;
     }

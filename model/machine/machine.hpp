@@ -31,7 +31,7 @@ struct Machine {
     double pass_bytes;     ///< of a wavefront of shared memory: 32 banks, each its width (W3)
     double integer_clocks; ///< that an instruction keeps its scheduler's pipe of integers busy (F10)
 
-    // What they have around them.
+    // What lies around the cores.
     int sm_count;
     double latency_s;         ///< of a load that DRAM delivers
     double l1_latency_s;      ///< of a load that L1 has

@@ -1,5 +1,5 @@
-// Launches of a network on a GPU: which strategy a convolution takes, and how long each launch runs by
-// itself. Equations N2 to N4 and N8 of docs/equations.md.
+// Launches of a network on a GPU: which strategy a convolution takes, how long each launch runs by itself,
+// and when it begins and ends in a schedule. Equations N2 to N4, N8 and N9 of docs/equations.md.
 #pragma once
 
 #include "model/machine/architecture.hpp"

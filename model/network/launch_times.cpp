@@ -30,7 +30,7 @@ NodeSpan span_of(const Group &nodes) {
             std::ranges::max_element(nodes, {}, &NodeSpan::end_ns)->end_ns};
 }
 
-/// Of all nodes of a call, or of its kernels, in their order.
+/// When each node of a call ran, or each of its kernels alone, in their order.
 Group spans_of(const TracedCall &call, bool copies_too = true) {
     Group spans;
     for (const TracedNode &node : call)

@@ -22,7 +22,7 @@ struct TracedNode {
     int device = 0;                      ///< CUDA ordinal
     std::optional<std::int64_t> bytes{}; ///< of a copy
 };
-/// In the order in which they were launched; of several GPUs in any.
+/// The nodes of one call in the order in which they were launched; those of several GPUs in any order.
 using TracedCall = std::vector<TracedNode>;
 
 /// Of each launch of a plan in several calls: `time_s` is from when it could have begun, which is the end of

@@ -44,7 +44,7 @@ class KnownTimes {
   private:
     struct OfShape {
         std::vector<KnownTime> times; ///< what was added last stands last
-        bool canonical = false;       ///< their names are as this version writes them
+        bool canonical = false;       ///< the names in `times` are as this version writes them
     };
     const std::vector<KnownTime> &of(const std::string &shape) const;
 

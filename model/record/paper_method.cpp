@@ -39,8 +39,9 @@ PaperTextKind text_kind_of(const std::string &field) {
     return found == kinds.end() ? sentence : found->second;
 }
 
-/// The same of what `kind` and `path` are known of: of a text itself, of what an optional, a list or a map
-/// holds, of the members of a struct.
+/// Calls `call` with each text in `value`, which stands at `path`: with a text itself, with those in an
+/// optional, a list or a map, and with those of a struct's members. `kind` is that of a text which is no
+/// member of a struct.
 template <class T>
 void each_text(const T &value, const std::string &path, PaperTextKind kind, const EachPaperText &call) {
     if constexpr (std::is_same_v<T, std::string>) {

@@ -29,8 +29,8 @@ double seconds_to_run(const ConvShape &shape);
 /// asked, and all shards take about as long.
 std::set<std::string> dealt(const Shard &shard, const std::map<std::string, double> &parts);
 
-/// The ids of a shard's shapes, of all that are asked as often as they are asked. Absent where there are
-/// fewer shapes than shards.
+/// The ids of a shard's shapes. `all` has each shape as often as it is asked. Absent where there are fewer
+/// shapes than shards.
 std::optional<std::set<std::string>> shapes_of(const Shard &shard, const std::vector<ConvShape> &all);
 
 /// The cases of a shard, in their order: shapes with all of their cases, so that what is compared is measured

@@ -75,8 +75,8 @@ class PaperContext {
     /// What was measured of a study on our GPU: "chang_multi" with the knobs that the model chooses,
     /// "chang_multi/settings" with those of its paper. nullptr where nothing was.
     const StudyResults *measured(const std::string &recording) const;
-    /// The same of a network: RecordedPart::ladder, steps or training. Where that is not as `wanted`, the
-    /// first of another GPU that is.
+    /// The same of a network: RecordedPart::ladder, steps or training. Where ours is not as `wanted`, the
+    /// first of another GPU that is; where there is none, ours all the same.
     const NetworkRun *measured(const RecordedOf &of,
                                const std::function<bool(const NetworkRun &)> &wanted = {}) const;
     const Recordings &recordings() const { return recordings_; }

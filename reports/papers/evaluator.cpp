@@ -175,8 +175,8 @@ const std::vector<Function> &Evaluator::functions() {
                  return e.rung(formatted(a[0]), formatted(a[1]), batch);
              }},
             {"of_network", 1, 1, [](E e, A a, S) { return e.of_network(formatted(a[0])); }},
-            {"resident_ctas", 4,
-             4, // of threads, registers of each, bytes, on the GPU of ours or of the paper
+            // Arguments: threads, registers of each, shared bytes, and 'ours' or 'paper', whose GPU it is on.
+            {"resident_ctas", 4, 4,
              [](E e, A a, S) {
                  const auto whole = [&](std::size_t i) {
                      return std::llround(number_of(a[i], "argument " + std::to_string(i + 1)));

@@ -76,7 +76,7 @@ class Evaluator {
     struct Function {
         const char *name;
         std::size_t least, most; ///< arguments
-        /// None of what Evaluator::call computes itself.
+        /// Empty where Evaluator::call computes the function itself: "if", and what goes over rows.
         std::function<PaperValue(Evaluator &, const Arguments &, const PaperScope &)> of;
         bool of_missing = false; ///< also where an argument is missing; else what it gives is missing, too
     };

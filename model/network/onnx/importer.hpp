@@ -165,7 +165,7 @@ class Importer {
 
     // ---- nodes ----
     void take();
-    /// What computes with sizes.
+    /// Takes a node that gives a constant: Constant, Shape, or what computed() knows. False for any other.
     bool take_numbers();
     /// Its inputs are read and its output is written; nothing else is known.
     void take_unknown();
