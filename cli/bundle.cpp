@@ -1,13 +1,13 @@
 #include "cli/bundle.hpp"
 
 #include "cli/version.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
 #include "model/base/text.hpp"
 
-#include <boost/describe.hpp>
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -32,7 +32,7 @@ constexpr std::size_t tar_block = 512; ///< of a tar archive
 struct Versions {
     Producer report_by, run_by;
     std::map<std::string, std::string> conditions; ///< of the run
-    BOOST_DESCRIBE_CLASS(Versions, (), (report_by, run_by, conditions), (), ())
+    CONVCAST_MEMBERS(Versions, report_by, run_by, conditions)
 };
 
 /// Seconds since 1970.

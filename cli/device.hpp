@@ -5,6 +5,7 @@
 #include "executor/check_kernels.hpp"
 #include "executor/kept_run.hpp"
 #include "microbench/samples.hpp"
+#include "model/base/describe.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
 #include "model/network/forecast.hpp"
@@ -109,7 +110,7 @@ struct CompileReport {
     std::string nvrtc;        ///< version
     std::string cache;        ///< folder of the compiled kernels; empty without one
     std::vector<CheckedKernel> kernels;
-    BOOST_DESCRIBE_CLASS(CompileReport, (), (schema, architecture, nvrtc, cache, kernels), (), ())
+    CONVCAST_MEMBERS(CompileReport, schema, architecture, nvrtc, cache, kernels)
 };
 
 /// A kernel of the user's own and a shape that it is asked of.
@@ -138,7 +139,7 @@ struct Finding {
     std::string what;
     Health health = Health::works;
     std::string detail; ///< version or path, or what is wrong and what to do
-    BOOST_DESCRIBE_CLASS(Finding, (), (what, health, detail), (), ())
+    CONVCAST_MEMBERS(Finding, what, health, detail)
 };
 
 /// Driver, GPU, NVRTC, CUPTI, counters, cuDNN, kernel cache: absent is a choice of the machine, broken is

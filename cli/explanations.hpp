@@ -1,7 +1,7 @@
 // What names mean, gathered from the pages of docs and from the texts of strategies, studies and papers.
 #pragma once
 
-#include <boost/describe.hpp>
+#include "model/base/describe.hpp"
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace convcast::cli {
 
 struct ExplainedFact {
     std::string what, text; ///< "unit", "B/s"
-    BOOST_DESCRIBE_CLASS(ExplainedFact, (), (what, text), (), ())
+    CONVCAST_MEMBERS(ExplainedFact, what, text)
 };
 
 struct Explanation {
@@ -18,7 +18,7 @@ struct Explanation {
     std::string from;               ///< "docs/profile.md, Arithmetic, of one SM"
     std::vector<ExplainedFact> facts;
     std::string text; ///< of an equation: its formula and what stands below it, line by line
-    BOOST_DESCRIBE_CLASS(Explanation, (), (names, from, facts, text), (), ())
+    CONVCAST_MEMBERS(Explanation, names, from, facts, text)
 };
 
 /// Everything that is explained, in the order of the pages.

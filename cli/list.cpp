@@ -7,6 +7,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
@@ -51,7 +52,7 @@ struct Listing {
     std::vector<std::string> gpus = shipped_profiles();
     std::vector<std::string> studies = shipped_studies();
     std::vector<std::string> networks = shipped_networks();
-    BOOST_DESCRIBE_CLASS(Listing, (), (strategies, baselines, gpus, studies, networks), (), ())
+    CONVCAST_MEMBERS(Listing, strategies, baselines, gpus, studies, networks)
 };
 
 /// The ids of the shapes that are asked, each once and on a line.

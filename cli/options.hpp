@@ -2,6 +2,8 @@
 // command line, its refusals, --help, the manual pages and the completion of shells are made from it.
 #pragma once
 
+#include "model/base/describe.hpp"
+
 #include <boost/describe.hpp>
 
 #include <map>
@@ -28,9 +30,7 @@ struct Option {
     std::string list;                     ///< likewise: those of a list of cli/help.cpp
     std::vector<std::string> verbs;       ///< that take it, with this text
     std::string help;
-    BOOST_DESCRIBE_CLASS(Option, (),
-                         (name, letter, value, takes, otherwise, least, most, words, list, verbs, help), (),
-                         ())
+    CONVCAST_MEMBERS(Option, name, letter, value, takes, otherwise, least, most, words, list, verbs, help)
 
     static constexpr bool has_default(std::string_view field) {
         return field == "letter" || field == "value" || field == "least" || field == "most" ||
@@ -50,7 +50,7 @@ struct Refusal {
     /// {verb}; {given}: the first of `given`, {value}: its value; {other}: the first of `with` that is there,
     /// or that is not among `only`; {what}: what the verb says of what is asked about.
     std::string says;
-    BOOST_DESCRIBE_CLASS(Refusal, (), (of, verbs, given, with, only, without, says), (), ())
+    CONVCAST_MEMBERS(Refusal, of, verbs, given, with, only, without, says)
 
     static constexpr bool has_default(std::string_view field) { return field == "of"; }
 };
@@ -61,7 +61,7 @@ struct OptionTable {
     std::map<std::string, std::string> writes; ///< a "file", a "figure" with what lies beside it, a "folder"
     std::vector<Option> options;               ///< in the order of the pages
     std::vector<Refusal> refusals;             ///< the first that fits is the one that is said
-    BOOST_DESCRIBE_CLASS(OptionTable, (), (reads, writes, options, refusals), (), ())
+    CONVCAST_MEMBERS(OptionTable, reads, writes, options, refusals)
 };
 
 const OptionTable &option_table();

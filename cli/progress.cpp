@@ -1,11 +1,11 @@
 #include "cli/progress.hpp"
 
 #include "cli/terminal.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 
-#include <boost/describe.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ struct SaidLine {
     std::optional<std::int64_t> done, total;
     std::optional<double> left_s;
     std::optional<std::string> next, says;
-    BOOST_DESCRIBE_CLASS(SaidLine, (), (time, progress, done, total, left_s, next, says), (), ())
+    CONVCAST_MEMBERS(SaidLine, time, progress, done, total, left_s, next, says)
 };
 
 void write_line(SaidLine line) {

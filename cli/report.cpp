@@ -11,6 +11,7 @@
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines/names.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
@@ -188,10 +189,8 @@ struct TorchTime {
     Seconds contiguous, channels_last;                       ///< eager, FP32, tensors in NCHW and in NHWC
     std::optional<Seconds> compiled, compiled_channels_last; ///< by torch.compile, FP32
     std::optional<Seconds> tf32, tf32_channels_last, tf32_compiled_channels_last;
-    BOOST_DESCRIBE_CLASS(TorchTime, (),
-                         (network, batch, contiguous, channels_last, compiled, compiled_channels_last, tf32,
-                          tf32_channels_last, tf32_compiled_channels_last),
-                         (), ())
+    CONVCAST_MEMBERS(TorchTime, network, batch, contiguous, channels_last, compiled, compiled_channels_last,
+                     tf32, tf32_channels_last, tf32_compiled_channels_last)
 
     Seconds fastest_fp32() const {
         Seconds time = std::min(contiguous, channels_last);
@@ -205,7 +204,7 @@ struct TorchTimes {
     std::int64_t cudnn = 0; ///< 91900 is 9.19.0
     std::optional<std::string> date;
     std::vector<TorchTime> times_s;
-    BOOST_DESCRIBE_CLASS(TorchTimes, (), (torch, cudnn, gpu, date, times_s), (), ())
+    CONVCAST_MEMBERS(TorchTimes, torch, cudnn, gpu, date, times_s)
 };
 
 /// PyTorch's time of the same network on the same GPU, where a recording has it: pytorch.json beside the run.

@@ -7,6 +7,7 @@
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/base/comparison.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -189,10 +190,8 @@ struct PaperAnswers {
     std::string measured, of_other_code, not_measured, no_time;
     std::vector<ClaimAnswer> findings;
     std::vector<PaperTable> tables;
-    BOOST_DESCRIBE_CLASS(PaperAnswers, (),
-                         (paper, summary, counts, measured, of_other_code, not_measured, no_time, findings,
-                          tables),
-                         (), ())
+    CONVCAST_MEMBERS(PaperAnswers, paper, summary, counts, measured, of_other_code, not_measured, no_time,
+                     findings, tables)
 };
 
 PaperAnswers answers_of(const Reproduction &r) {

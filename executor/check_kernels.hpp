@@ -1,10 +1,9 @@
 // What a question's kernels become when they are compiled, beside what their plans reckon with. Needs no GPU.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/record/run.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -26,11 +25,9 @@ struct CheckedKernel {
         spill_load_bytes;
     std::optional<std::int64_t> ctas_per_sm; ///< by the registers that it really takes
     std::optional<std::string> problem;      ///< why it must not be trusted, or did not compile
-    BOOST_DESCRIBE_CLASS(CheckedKernel, (),
-                         (kernel, register_cap, threads, dynamic_shared_bytes, planned_ctas_per_sm, registers,
-                          static_shared_bytes, stack_bytes, spill_store_bytes, spill_load_bytes, ctas_per_sm,
-                          problem),
-                         (), ())
+    CONVCAST_MEMBERS(CheckedKernel, kernel, register_cap, threads, dynamic_shared_bytes, planned_ctas_per_sm,
+                     registers, static_shared_bytes, stack_bytes, spill_store_bytes, spill_load_bytes,
+                     ctas_per_sm, problem)
 };
 
 /// Compiles, by `threads` threads and into the compiler's cache, what running `plans` asks for, the kernels

@@ -2,6 +2,7 @@
 // docs/accuracy.md. The error of a forecast is |forecast / measured - 1|.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/fit/fit.hpp"
 #include "model/record/run.hpp"
 
@@ -25,8 +26,7 @@ struct TimeAccuracy {
     double symmetric = 0.0;                     ///< mean of max(forecast / measured, measured / forecast) - 1
     double bias = 0.0;                          ///< geometric mean of forecast / measured
     std::optional<double> coverage; ///< share of the measured times inside the forecast's 90 % interval
-    BOOST_DESCRIBE_CLASS(TimeAccuracy, (), (part, model, n, mean, median, p90, symmetric, bias, coverage), (),
-                         ())
+    CONVCAST_MEMBERS(TimeAccuracy, part, model, n, mean, median, p90, symmetric, bias, coverage)
 };
 
 /// One quantity of Work over the test part, against its counter.
@@ -35,7 +35,7 @@ struct WorkAccuracy {
     std::int64_t n = 0;
     double mean = 0.0, median = 0.0, p90 = 0.0; ///< of |predicted / counted - 1|
     double within_1_percent = 0.0;              ///< share
-    BOOST_DESCRIBE_CLASS(WorkAccuracy, (), (quantity, n, mean, median, p90, within_1_percent), (), ())
+    CONVCAST_MEMBERS(WorkAccuracy, quantity, n, mean, median, p90, within_1_percent)
 };
 
 /// How well a model ranks the measured settings of each shape of the test part, those on tensor cores among
@@ -48,16 +48,15 @@ struct RankingAccuracy {
     std::int64_t hits = 0;         ///< shapes whose first is the fastest
     double within_5_percent = 0.0; ///< share of shapes whose first is within 5 % of the fastest
     double kendall_tau = 0.0;      ///< mean over the shapes with at least three
-    BOOST_DESCRIBE_CLASS(RankingAccuracy, (),
-                         (model, shapes, mean_regret, max_regret, hits, within_5_percent, kendall_tau), (),
-                         ())
+    CONVCAST_MEMBERS(RankingAccuracy, model, shapes, mean_regret, max_regret, hits, within_5_percent,
+                     kendall_tau)
 };
 
 struct Accuracy {
     std::vector<TimeAccuracy> times;
     std::vector<WorkAccuracy> work;
     std::vector<RankingAccuracy> rankings;
-    BOOST_DESCRIBE_CLASS(Accuracy, (), (times, work, rankings), (), ())
+    CONVCAST_MEMBERS(Accuracy, times, work, rankings)
 
     /// That of the run's own forecasts: fitted where they are. nullptr where there is none.
     const RankingAccuracy *of_forecast() const;

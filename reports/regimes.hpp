@@ -1,6 +1,7 @@
 // Regimes as a claim that is tested: each opinion of the forecast against what the counters say.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/record/run.hpp"
 
 #include <optional>
@@ -13,7 +14,7 @@ namespace convcast {
 struct RegimeCount {
     Regime measured = Regime::exposed, forecast = Regime::exposed;
     std::int64_t n = 0;
-    BOOST_DESCRIBE_CLASS(RegimeCount, (), (measured, forecast, n), (), ())
+    CONVCAST_MEMBERS(RegimeCount, measured, forecast, n)
 };
 
 /// One opinion against the counters, over one strategy or all.
@@ -26,8 +27,8 @@ struct RegimeStatistics {
     std::optional<double> kappa;        ///< Cohen's: agreement beyond chance; absent where chance leaves none
     std::optional<double> balanced;  ///< mean over the measured regimes of the share that was forecast right
     std::vector<RegimeCount> counts; ///< all nine, by measured, then forecast
-    BOOST_DESCRIBE_CLASS(RegimeStatistics, (),
-                         (opinion, group, n, agree, commonest, commonest_n, kappa, balanced, counts), (), ())
+    CONVCAST_MEMBERS(RegimeStatistics, opinion, group, n, agree, commonest, commonest_n, kappa, balanced,
+                     counts)
 };
 
 /// Whose opinion it is, as tables and figures say it: "paper's rule", "physical rule" or "forecast".
@@ -40,7 +41,7 @@ struct StallStatistics {
     std::string reason; ///< "long_scoreboard": the counter's
     std::int64_t n = 0; ///< cases of the regime
     double share = 0.0;
-    BOOST_DESCRIBE_CLASS(StallStatistics, (), (measured, reason, n, share), (), ())
+    CONVCAST_MEMBERS(StallStatistics, measured, reason, n, share)
 };
 
 /// What an agreement is worth: "kappa 0.763; always saying exposed agrees on 2273". Of a row with cases.
@@ -50,7 +51,7 @@ struct RegimeTables {
     std::vector<RegimeStatistics>
         opinions;                        ///< of "all", then of strategies with `least_regime_cases` or more
     std::vector<StallStatistics> stalls; ///< of each regime, the largest first
-    BOOST_DESCRIBE_CLASS(RegimeTables, (), (opinions, stalls), (), ())
+    CONVCAST_MEMBERS(RegimeTables, opinions, stalls)
 };
 
 inline constexpr std::int64_t least_regime_cases = 30;

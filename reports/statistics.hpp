@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/statistics.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
@@ -18,7 +19,7 @@ namespace convcast {
 struct WaterfallBar {
     std::string name;
     Seconds added_s;
-    BOOST_DESCRIBE_CLASS(WaterfallBar, (), (name, added_s), (), ())
+    CONVCAST_MEMBERS(WaterfallBar, name, added_s)
 };
 
 /// One case of the run. Times are present only where the status is ok: a wrong result has no time worth
@@ -52,13 +53,10 @@ struct CaseRow {
 
     /// Behind the colon of the name; "" where there are none.
     std::string knobs() const { return baseline ? "" : name.substr(std::min(name.size(), group.size() + 1)); }
-    BOOST_DESCRIBE_CLASS(CaseRow, (),
-                         (id, study, shape, name, group, baseline, status, reason, detail, layer, calls,
-                          predicted_s, tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s,
-                          cold_high_s, error, paper, physical, tier2, measured, round_over_n_fma,
-                          round_over_v_s, over_latency, limiter, speedup, relative_l2_error, rates,
-                          measured_rates, waterfall),
-                         (), ())
+    CONVCAST_MEMBERS(CaseRow, id, study, shape, name, group, baseline, status, reason, detail, layer, calls,
+                     predicted_s, tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s, cold_high_s,
+                     error, paper, physical, tier2, measured, round_over_n_fma, round_over_v_s, over_latency,
+                     limiter, speedup, relative_l2_error, rates, measured_rates, waterfall)
 };
 
 /// Of |predicted / measured cold - 1| over the ok cases of one strategy that have both. The numbers are
@@ -72,10 +70,8 @@ struct ErrorStatistics {
     std::optional<double> symmetric;         ///< mean of max(predicted / measured, measured / predicted) - 1
     std::optional<double> within_10_percent; ///< share of the n, 0 to 1
     std::optional<std::int64_t> worst_case;  ///< CaseRow::id of `max`
-    BOOST_DESCRIBE_CLASS(ErrorStatistics, (),
-                         (group, n, no_forecast, bias, median, mean, symmetric, p90, max, within_10_percent,
-                          worst_case),
-                         (), ())
+    CONVCAST_MEMBERS(ErrorStatistics, group, n, no_forecast, bias, median, mean, symmetric, p90, max,
+                     within_10_percent, worst_case)
 };
 
 /// One shape: the fastest of ours beside the fastest of cuDNN's, cold, as CaseRow::id. cuDNN's are in true
@@ -95,12 +91,10 @@ struct ShapeRow {
     std::optional<double> speedup_papers; ///< time of `cudnn` over that of `papers`
     std::optional<std::int64_t> picked;   ///< of the measured settings, the one that was forecast fastest
     std::optional<double> regret;         ///< its time over that of `ours`, 1 or more
-    BOOST_DESCRIBE_CLASS(ShapeRow, (),
-                         (study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_any_layout,
-                          cudnn_tf32, ours_tensor_cores, papers, speedup_tensor_cores, speedup,
-                          speedup_deterministic, speedup_direct, speedup_any_layout, speedup_papers, picked,
-                          regret),
-                         (), ())
+    CONVCAST_MEMBERS(ShapeRow, study, shape, ours, cudnn, cudnn_deterministic, cudnn_direct, cudnn_any_layout,
+                     cudnn_tf32, ours_tensor_cores, papers, speedup_tensor_cores, speedup,
+                     speedup_deterministic, speedup_direct, speedup_any_layout, speedup_papers, picked,
+                     regret)
 };
 
 struct SpeedupStatistics {
@@ -114,8 +108,7 @@ struct SpeedupStatistics {
     std::int64_t n = 0, wins = 0;
     std::int64_t without = 0; ///< shapes of the study with no such pair of measurements
     std::optional<double> geomean, min, max;
-    BOOST_DESCRIBE_CLASS(SpeedupStatistics, (), (study, ours, against, n, wins, without, geomean, min, max),
-                         (), ())
+    CONVCAST_MEMBERS(SpeedupStatistics, study, ours, against, n, wins, without, geomean, min, max)
 };
 
 /// The convolutions of a network one after another, each with its fastest, cold: the sum over a study's
@@ -128,10 +121,9 @@ struct NetworkStatistics {
         cudnn_tf32_s;
     std::optional<Seconds> ours_tensor_cores_s;
     std::optional<double> speedup; ///< cudnn_s over ours_s
-    BOOST_DESCRIBE_CLASS(NetworkStatistics, (),
-                         (study, layers, shapes, without, ours_s, cudnn_s, cudnn_deterministic_s,
-                          cudnn_direct_s, cudnn_any_layout_s, cudnn_tf32_s, ours_tensor_cores_s, speedup),
-                         (), ())
+    CONVCAST_MEMBERS(NetworkStatistics, study, layers, shapes, without, ours_s, cudnn_s,
+                     cudnn_deterministic_s, cudnn_direct_s, cudnn_any_layout_s, cudnn_tf32_s,
+                     ours_tensor_cores_s, speedup)
 };
 
 /// A case's predicted and counted quantity, of the cold measurement.
@@ -139,7 +131,7 @@ struct WorkRow {
     std::int64_t id = 0;
     std::string quantity; ///< member of Work
     double predicted = 0.0, counted = 0.0;
-    BOOST_DESCRIBE_CLASS(WorkRow, (), (id, quantity, predicted, counted), (), ())
+    CONVCAST_MEMBERS(WorkRow, id, quantity, predicted, counted)
 };
 
 struct WorkStatistics {
@@ -149,8 +141,7 @@ struct WorkStatistics {
     std::optional<double> ratio_geomean; ///< predicted / counted
     std::optional<double> worst_ratio;   ///< farthest from 1, either way
     std::optional<std::int64_t> worst_case;
-    BOOST_DESCRIBE_CLASS(WorkStatistics, (),
-                         (group, quantity, n, zero, ratio_geomean, worst_ratio, worst_case), (), ())
+    CONVCAST_MEMBERS(WorkStatistics, group, quantity, n, zero, ratio_geomean, worst_ratio, worst_case)
 };
 
 struct StatusCount {
@@ -158,7 +149,7 @@ struct StatusCount {
     Status status = Status::not_run;
     std::string reason;
     std::int64_t n = 0;
-    BOOST_DESCRIBE_CLASS(StatusCount, (), (group, status, reason, n), (), ())
+    CONVCAST_MEMBERS(StatusCount, group, status, reason, n)
 };
 
 /// A launch's timeline in numbers, or a whole call's.
@@ -166,13 +157,13 @@ struct TimelineRow {
     std::int64_t id = 0; ///< the case, CaseRow::id
     std::string launch;  ///< "1: winograd_filters", or "the call"
     std::optional<TimelineSummary> forecast, measured;
-    BOOST_DESCRIBE_CLASS(TimelineRow, (), (id, launch, forecast, measured), (), ())
+    CONVCAST_MEMBERS(TimelineRow, id, launch, forecast, measured)
 };
 
 /// The boundaries of the papers' rule on the run's GPU (model/paper/rules.hpp).
 struct PaperBounds {
     std::int64_t n_fma = 0, v_s_bytes = 0, sms = 0;
-    BOOST_DESCRIBE_CLASS(PaperBounds, (), (n_fma, v_s_bytes, sms), (), ())
+    CONVCAST_MEMBERS(PaperBounds, n_fma, v_s_bytes, sms)
 };
 
 struct ReportStatistics {
@@ -199,10 +190,8 @@ struct ReportStatistics {
     std::vector<const ErrorStatistics *> by_error() const;
     /// Our fastest against a choice of cuDNN's, over all studies; nullptr where no shape was compared.
     const SpeedupStatistics *overall(const std::string &against) const;
-    BOOST_DESCRIBE_CLASS(ReportStatistics, (),
-                         (schema, error, percentile, cases, errors, shapes, speedups, networks, accuracy,
-                          work, work_errors, regimes, statuses, timelines, paper),
-                         (), ())
+    CONVCAST_MEMBERS(ReportStatistics, schema, error, percentile, cases, errors, shapes, speedups, networks,
+                     accuracy, work, work_errors, regimes, statuses, timelines, paper)
 };
 
 /// The knobs of a strategy's text: "buffers=1,map_shares=1".

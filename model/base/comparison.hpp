@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 
 #include <boost/describe.hpp>
 
@@ -42,7 +43,7 @@ struct ComparedFile {
     std::string file; ///< as given: a path, or the name of something that ships
     std::string what; ///< "NVIDIA H200, compute capability 9.0", "resnet50, batch 1, on NVIDIA H200"
     std::string date; ///< of its measurement; empty if it does not tell
-    BOOST_DESCRIBE_CLASS(ComparedFile, (), (file, what, date), (), ())
+    CONVCAST_MEMBERS(ComparedFile, file, what, date)
 };
 
 /// What one file has of a row; empty where it has nothing.
@@ -51,7 +52,7 @@ struct ComparedValue {
     std::optional<double> low, high;     ///< its 95 % interval; of a forecast, the forecast itself
     std::optional<std::int64_t> samples; ///< of which the value is the median
     std::optional<std::string> by;       ///< of a time: the strategy, library or kind of launch that takes it
-    BOOST_DESCRIBE_CLASS(ComparedValue, (), (value, low, high, samples, by), (), ())
+    CONVCAST_MEMBERS(ComparedValue, value, low, high, samples, by)
 };
 
 struct ComparedRow {
@@ -69,23 +70,21 @@ struct ComparedRow {
     bool failed = false;               ///< why the comparison did not pass
     std::optional<std::int64_t> only;  ///< the one file that has such a row
     std::optional<std::string> reason; ///< of the verdict
-    BOOST_DESCRIBE_CLASS(ComparedRow, (),
-                         (name, study, shape, unit, values, reference, farthest, ratio, ratio_low, ratio_high,
-                          tolerance, verdict, failed, only, reason),
-                         (), ())
+    CONVCAST_MEMBERS(ComparedRow, name, study, shape, unit, values, reference, farthest, ratio, ratio_low,
+                     ratio_high, tolerance, verdict, failed, only, reason)
 };
 
 /// What the files were made by, of or on, where it differs; "" where one does not say.
 struct Difference {
     std::string name; ///< "gpu", "driver_cuda", "sm_count", ...
     std::vector<std::string> values;
-    BOOST_DESCRIBE_CLASS(Difference, (), (name, values), (), ())
+    CONVCAST_MEMBERS(Difference, name, values)
 };
 
 /// A check that fails in a profile.
 struct FailedCheck {
     std::string file, name, text;
-    BOOST_DESCRIBE_CLASS(FailedCheck, (), (file, name, text), (), ())
+    CONVCAST_MEMBERS(FailedCheck, file, name, text)
 };
 
 /// Largest value over smallest at the x that all profiles have, over all series that all profiles have.
@@ -96,14 +95,13 @@ struct ComparedCurve {
     std::optional<double> at_x;
     std::string x_unit;
     std::string series; ///< where it is; empty for a curve of one line
-    BOOST_DESCRIBE_CLASS(ComparedCurve, (), (name, common_points, largest_ratio, at_x, x_unit, series), (),
-                         ())
+    CONVCAST_MEMBERS(ComparedCurve, name, common_points, largest_ratio, at_x, x_unit, series)
 };
 
 struct VerdictCount {
     ComparedVerdict verdict = ComparedVerdict::same; ///< the one that is counted
     std::int64_t rows = 0;                           ///< how many rows have it
-    BOOST_DESCRIBE_CLASS(VerdictCount, (), (verdict, rows), (), ())
+    CONVCAST_MEMBERS(VerdictCount, verdict, rows)
 };
 
 struct ComparedFiles {
@@ -123,10 +121,8 @@ struct ComparedFiles {
     std::optional<ComparedRow> total; ///< of networks that are compared node by node
     std::vector<FailedCheck> failed_checks;
     std::vector<ComparedCurve> curves;
-    BOOST_DESCRIBE_CLASS(ComparedFiles, (),
-                         (schema, of, files, values, by, fail_over, passed, why, hint, differences, counts,
-                          mean_ratio, rows, total, failed_checks, curves),
-                         (), ())
+    CONVCAST_MEMBERS(ComparedFiles, schema, of, files, values, by, fail_over, passed, why, hint, differences,
+                     counts, mean_ratio, rows, total, failed_checks, curves)
 };
 
 /// Fills in what follows from a row's values: all but `failed` and `only`. `times`: a larger value is slower,

@@ -1,9 +1,8 @@
 // Why one setting is forecast to be faster than another: the two trees side by side.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/time/term.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <string>
@@ -15,7 +14,7 @@ namespace convcast {
 struct TermDifference {
     std::string name; ///< of the leaf
     Seconds here_s, there_s;
-    BOOST_DESCRIBE_CLASS(TermDifference, (), (name, here_s, there_s), (), ())
+    CONVCAST_MEMBERS(TermDifference, name, here_s, there_s)
 };
 
 /// Why a case stands where it does in a ranking.
@@ -25,7 +24,7 @@ struct Margin {
     double factor = 1.0;               ///< its time over the best's
     std::string decides;               ///< the leaf that makes most of the difference
     std::vector<TermDifference> terms; ///< largest difference first; together they are the margin
-    BOOST_DESCRIBE_CLASS(Margin, (), (rank, best, factor, decides, terms), (), ())
+    CONVCAST_MEMBERS(Margin, rank, best, factor, decides, terms)
 };
 
 /// Sets what the waterfall (V1) gives each leaf of `item` beside what it gives that of `best`. A leaf that

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-
-#include <boost/describe.hpp>
+#include "model/base/describe.hpp"
 
 #include <cstdint>
 #include <map>
@@ -26,7 +25,7 @@ struct DeclaredAccess {
     std::optional<std::int64_t> width; ///< words of a thread; absent: 1
     std::optional<std::string> where;  ///< threads of them that take part; absent: all
     std::string word;
-    BOOST_DESCRIBE_CLASS(DeclaredAccess, (), (threads, width, where, word), (), ())
+    CONVCAST_MEMBERS(DeclaredAccess, threads, width, where, word)
 
     static constexpr Range range_of(std::string_view) { return {1.0, 4.0}; }
 };
@@ -42,9 +41,8 @@ struct DeclaredKernel {
     std::vector<Texts> phases;
     std::vector<Texts> last; ///< that the last CTA alone does when all have ended
     Texts totals; ///< of LaunchWork, instead of what its operands are: written_bytes of the last one
-    BOOST_DESCRIBE_CLASS(DeclaredKernel, (),
-                         (like, code, registers, static_shared_bytes, let, accesses, phases, last, totals),
-                         (), ())
+    CONVCAST_MEMBERS(DeclaredKernel, like, code, registers, static_shared_bytes, let, accesses, phases, last,
+                     totals)
 
     static constexpr Range range_of(std::string_view) { return {0.0, 1e6}; }
 };
@@ -55,7 +53,7 @@ struct DeclaredWork {
     std::map<std::string, DeclaredAccess> accesses;
     std::map<std::string, Texts> phases;
     std::map<std::string, DeclaredKernel> kernels;
-    BOOST_DESCRIBE_CLASS(DeclaredWork, (), (also, let, accesses, phases, kernels), (), ())
+    CONVCAST_MEMBERS(DeclaredWork, also, let, accesses, phases, kernels)
 };
 
 /// A stretch of a kernel between two barriers, or a loop of it: each busy warp goes `rounds` times through
@@ -78,11 +76,9 @@ struct LaunchPhase {
     double grid_meets = 0.0;                         ///< of all CTAs of an image
     double barriers = 0.0;                           ///< of the CTA, in a round
     double l2_read_bytes = 0.0, l2_written_bytes = 0.0; ///< of a CTA, where many move in a short time
-    BOOST_DESCRIBE_CLASS(LaunchPhase, (),
-                         (warps, rounds, instructions, products, passes, constants, chain, shuffles, l2_waits,
-                          l2_hits, l1_waits, shared_waits, constant_waits, cluster_waits, cluster_meets,
-                          grid_meets, barriers, l2_read_bytes, l2_written_bytes),
-                         (), ())
+    CONVCAST_MEMBERS(LaunchPhase, warps, rounds, instructions, products, passes, constants, chain, shuffles,
+                     l2_waits, l2_hits, l1_waits, shared_waits, constant_waits, cluster_waits, cluster_meets,
+                     grid_meets, barriers, l2_read_bytes, l2_written_bytes)
 };
 
 struct LaunchWork {
@@ -96,10 +92,8 @@ struct LaunchWork {
     double atomic_lines = 0.0; ///< lines of 128 bytes that these go to at the same time
     std::vector<LaunchPhase> phases;
     std::vector<LaunchPhase> last; ///< that the last CTA alone does when all have ended
-    BOOST_DESCRIBE_CLASS(LaunchWork, (),
-                         (code, l2_read_bytes, read_bytes, written_bytes, partial_bytes, atomics,
-                          atomic_lines),
-                         (), ())
+    CONVCAST_MEMBERS(LaunchWork, code, l2_read_bytes, read_bytes, written_bytes, partial_bytes, atomics,
+                     atomic_lines)
 };
 
 } // namespace convcast

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/network/kernel_work.hpp"
 #include "model/network/network.hpp"
 #include "model/network/ranks.hpp"
@@ -26,7 +27,7 @@ struct Descent {
     std::int64_t batch = 1, epochs = 1;
     double rate = 0.0; ///< of the first epoch
     double momentum = 0.0, decay = 0.0;
-    BOOST_DESCRIBE_CLASS(Descent, (), (batch, epochs, rate, momentum, decay), (), ())
+    CONVCAST_MEMBERS(Descent, batch, epochs, rate, momentum, decay)
 
     static constexpr Range range_of(std::string_view name) {
         if (name == "momentum" || name == "decay")
@@ -67,10 +68,8 @@ struct LadderLaunch {
     /// no
     std::optional<bool> sums_gradients;
     std::map<std::string, double> values; ///< of names that its kernel's work is declared with
-    BOOST_DESCRIBE_CLASS(LadderLaunch, (),
-                         (kernel, operators, operands, grid, block, group_images, stays, cluster,
-                          copies_ahead, shared_bytes, repeat, each_stream, meet, sums_gradients, values),
-                         (), ())
+    CONVCAST_MEMBERS(LadderLaunch, kernel, operators, operands, grid, block, group_images, stays, cluster,
+                     copies_ahead, shared_bytes, repeat, each_stream, meet, sums_gradients, values)
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
     void check(const FieldProblem &problem) const; ///< at most 1024 threads
@@ -81,7 +80,7 @@ struct ConstantCopy {
     std::string variable; ///< of the source
     std::string operand;
     bool each_call = false; ///< false: once for each set of parameters
-    BOOST_DESCRIBE_CLASS(ConstantCopy, (), (variable, operand, each_call), (), ())
+    CONVCAST_MEMBERS(ConstantCopy, variable, operand, each_call)
 };
 
 /// How images lie in pinned memory of the host, from which every call copies them to the device.
@@ -107,10 +106,8 @@ struct Rung {
     std::optional<bool> trains;              ///< one step of training instead of an inference; absent: no
     std::optional<Descent> descent;     ///< of a rung that trains: what training takes unless told otherwise
     std::optional<Seconds> published_s; ///< for the ladder's `published_images`
-    BOOST_DESCRIBE_CLASS(Rung, (),
-                         (id, title, source, constant, memory, image_memory, prepare, launches, upload,
-                          streams, any_batch, most_images, trains, descent, published_s),
-                         (), ())
+    CONVCAST_MEMBERS(Rung, id, title, source, constant, memory, image_memory, prepare, launches, upload,
+                     streams, any_batch, most_images, trains, descent, published_s)
 };
 
 /// How a step of training is divided over GPUs: what the GPU with the largest share computes, and how many
@@ -122,8 +119,7 @@ struct DeclaredSplit {
         step_floats; ///< within the forward part, and behind it; absent: none
     /// Ids of the rungs that are forecast instead for a GPU whose SMs have no room for those kernels.
     std::optional<std::string> small_forward, small_step;
-    BOOST_DESCRIBE_CLASS(DeclaredSplit, (),
-                         (forward, step, forward_floats, step_floats, small_forward, small_step), (), ())
+    CONVCAST_MEMBERS(DeclaredSplit, forward, step, forward_floats, step_floats, small_forward, small_step)
 };
 
 struct Ladder {
@@ -141,10 +137,8 @@ struct Ladder {
     /// of.
     std::optional<std::string> divided_rung;
     DeclaredWork work; ///< of the rungs' kernels
-    BOOST_DESCRIBE_CLASS(Ladder, (),
-                         (schema, network, title, citation, published_gpu, published_cpu_s, published_images,
-                          rungs, shared_rungs, splits, split_batches, divided_rung, work),
-                         (), ())
+    CONVCAST_MEMBERS(Ladder, schema, network, title, citation, published_gpu, published_cpu_s,
+                     published_images, rungs, shared_rungs, splits, split_batches, divided_rung, work)
 
     static constexpr bool has_default(std::string_view field) { return field == "work"; }
 };

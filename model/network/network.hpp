@@ -2,9 +2,8 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/network/operator.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +29,7 @@ struct Network {
     ImageShape input{};                              ///< of one image
     std::optional<std::vector<std::string>> outputs; ///< names of operators; absent: the last
     std::vector<Operator> operators;
-    BOOST_DESCRIBE_CLASS(Network, (), (schema, id, title, citation, input, outputs, operators), (), ())
+    CONVCAST_MEMBERS(Network, schema, id, title, citation, input, outputs, operators)
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
     /// Names once each, inputs that come before, and shapes that chain.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/ranks.hpp"
 #include "model/network/schedule_text.hpp"
@@ -25,7 +26,7 @@ namespace convcast {
 struct TimeSpread {
     Seconds median_s, p05_s, p95_s;
     std::int64_t samples = 0;
-    BOOST_DESCRIBE_CLASS(TimeSpread, (), (median_s, p05_s, p95_s, samples), (), ())
+    CONVCAST_MEMBERS(TimeSpread, median_s, p05_s, p95_s, samples)
 
     static constexpr Range range_of(std::string_view field) {
         return field == "samples" ? count_above_zero
@@ -40,7 +41,7 @@ TimeSpread time_spread(std::vector<double> samples);
 struct NetworkCandidate {
     std::string strategy;
     Seconds time_s;
-    BOOST_DESCRIBE_CLASS(NetworkCandidate, (), (strategy, time_s), (), ())
+    CONVCAST_MEMBERS(NetworkCandidate, strategy, time_s)
 
     static constexpr Range range_of(std::string_view) { return time_above_zero; }
 };
@@ -51,7 +52,7 @@ struct LaunchMeasurement {
     double share = 0.0; ///< of the measured times of all launches
     std::optional<Seconds> begins_s,
         ends_s; ///< medians from the start of the call; absent in older recordings
-    BOOST_DESCRIBE_CLASS(LaunchMeasurement, (), (time_s, share, begins_s, ends_s), (), ())
+    CONVCAST_MEMBERS(LaunchMeasurement, time_s, share, begins_s, ends_s)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "share" ? std::optional(Range{0.0, 1.0}) : std::nullopt;
@@ -63,7 +64,7 @@ struct LaunchMeasurement {
 struct ChangedNetwork {
     std::string change; ///< "twice the SMs"
     Seconds time_s;
-    BOOST_DESCRIBE_CLASS(ChangedNetwork, (), (change, time_s), (), ())
+    CONVCAST_MEMBERS(ChangedNetwork, change, time_s)
 
     static constexpr Range range_of(std::string_view) { return time_above_zero; }
 };
@@ -92,10 +93,8 @@ struct NetworkLaunch {
     std::optional<Seconds> begins_s, ends_s; ///< from the start of the network, with the gap before it
     std::optional<double> l2_error; ///< of its output against double, relative, first and last images
     std::optional<LaunchMeasurement> measured;
-    BOOST_DESCRIBE_CLASS(NetworkLaunch, (),
-                         (kind, operators, shape, node, candidates, nodes, time_s, light_s, flops, parameters,
-                          bytes, helps, share, columns, stream, begins_s, ends_s, l2_error, measured),
-                         (), ())
+    CONVCAST_MEMBERS(NetworkLaunch, kind, operators, shape, node, candidates, nodes, time_s, light_s, flops,
+                     parameters, bytes, helps, share, columns, stream, begins_s, ends_s, l2_error, measured)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         if (field == "time_s" || field == "light_s") // 0 of what is placed
@@ -140,11 +139,9 @@ struct NetworkTimes {
     /// of the images, and the thesis' ratio of computation to communication.
     std::optional<double> speed_up, efficiency, weak_efficiency, computation_over_communication;
     std::optional<std::string> why_not; ///< why there is no time
-    BOOST_DESCRIBE_CLASS(NetworkTimes, (),
-                         (time_s, low_s, high_s, samples, cold_s, stream_s, stream_cold_s, one_thread_s,
-                          threads_s, copy_s, forward_s, backward_s, computation_s, communication_s, speed_up,
-                          efficiency, weak_efficiency, computation_over_communication, why_not),
-                         (), ())
+    CONVCAST_MEMBERS(NetworkTimes, time_s, low_s, high_s, samples, cold_s, stream_s, stream_cold_s,
+                     one_thread_s, threads_s, copy_s, forward_s, backward_s, computation_s, communication_s,
+                     speed_up, efficiency, weak_efficiency, computation_over_communication, why_not)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         if (field == "samples")
@@ -165,7 +162,7 @@ struct NetworkTimes {
 struct TracedTimes {
     TimeSpread graph_s;                               ///< as one CUDA graph
     std::optional<TimeSpread> graph_cold_s, stream_s; ///< with L2 flushed before; one launch after the other
-    BOOST_DESCRIBE_CLASS(TracedTimes, (), (graph_s, graph_cold_s, stream_s), (), ())
+    CONVCAST_MEMBERS(TracedTimes, graph_s, graph_cold_s, stream_s)
 
     void check(const FieldProblem &problem) const; ///< calls take time
 };
@@ -174,7 +171,7 @@ struct TracedTimes {
 struct PhaseTime {
     std::string name;
     Seconds time_s;
-    BOOST_DESCRIBE_CLASS(PhaseTime, (), (name, time_s), (), ())
+    CONVCAST_MEMBERS(PhaseTime, name, time_s)
 };
 
 /// The forecast of one launch of an implementation: rung_forecast.hpp.
@@ -188,8 +185,8 @@ struct KernelForecast {
     double waves = 0.0;
     std::vector<PhaseTime>
         parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
-    BOOST_DESCRIBE_CLASS(KernelForecast, (),
-                         (kernel, operators, time_s, record_s, in_graph_s, ctas_per_sm, waves, parts), (), ())
+    CONVCAST_MEMBERS(KernelForecast, kernel, operators, time_s, record_s, in_graph_s, ctas_per_sm, waves,
+                     parts)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "time_s" ? std::optional(time_above_zero) : std::nullopt;
@@ -208,8 +205,7 @@ struct KernelTime {
     /// Resident warps of an SM that has some, of the most that it has room for: a launch alone, counted.
     /// Absent where nobody counted.
     std::optional<double> occupancy{};
-    BOOST_DESCRIBE_CLASS(KernelTime, (),
-                         (kernel, launches, time_s, begins_s, ends_s, device, bytes, occupancy), (), ())
+    CONVCAST_MEMBERS(KernelTime, kernel, launches, time_s, begins_s, ends_s, device, bytes, occupancy)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         if (field == "occupancy")
@@ -233,10 +229,8 @@ struct Training {
     Seconds time_s;                  ///< all epochs, host to host, without loading
     double reference_accuracy = 0.0; ///< the same parameters on the CPU in double, on `checked` images
     std::int64_t test_images = 0, checked = 0;
-    BOOST_DESCRIBE_CLASS(Training, (),
-                         (data, tested_on, images, epochs, steps, descent, time_s, reference_accuracy,
-                          test_images, checked),
-                         (), ())
+    CONVCAST_MEMBERS(Training, data, tested_on, images, epochs, steps, descent, time_s, reference_accuracy,
+                     test_images, checked)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         if (field == "reference_accuracy")
@@ -265,8 +259,7 @@ struct MemoryUse {
     std::int64_t activations_bytes = 0; ///< tensors between launches: on one stream they share memory by
                                         ///< lifetime
     std::int64_t workspace_bytes = 0;   ///< of convolutions
-    BOOST_DESCRIBE_CLASS(MemoryUse, (), (parameters_bytes, images_bytes, activations_bytes, workspace_bytes),
-                         (), ())
+    CONVCAST_MEMBERS(MemoryUse, parameters_bytes, images_bytes, activations_bytes, workspace_bytes)
 
     std::int64_t all_bytes() const {
         return parameters_bytes + images_bytes + activations_bytes + workspace_bytes;
@@ -319,13 +312,11 @@ struct NetworkCase {
     /// Images classified otherwise: by a training's GPU than by the CPU in double, by an implementation than
     /// by the one that accuracy is of.
     std::optional<std::int64_t> disagreements;
-    BOOST_DESCRIBE_CLASS(NetworkCase, (),
-                         (id, title, split, devices, hosts, batch, shares, status, reason, forecast, measured,
-                          published_s, nodes, output_error, gradient_error, parameter_error, light_s, fmas,
-                          flops, memory, gaps_s, convolutions_s, dense_s, others_s, chosen_s, launches,
-                          what_if, traced, weights, device_bytes, kernels_forecast, kernels, issued, training,
-                          accuracy, disagreements),
-                         (), ())
+    CONVCAST_MEMBERS(NetworkCase, id, title, split, devices, hosts, batch, shares, status, reason, forecast,
+                     measured, published_s, nodes, output_error, gradient_error, parameter_error, light_s,
+                     fmas, flops, memory, gaps_s, convolutions_s, dense_s, others_s, chosen_s, launches,
+                     what_if, traced, weights, device_bytes, kernels_forecast, kernels, issued, training,
+                     accuracy, disagreements)
 
     static constexpr bool has_default(std::string_view field) { return field == "devices"; }
     static constexpr std::optional<Range> range_of(std::string_view field) {
@@ -357,7 +348,7 @@ struct PeerNumbers {
     Seconds latency_s;
     Source source = Source::measured;
     std::string by;
-    BOOST_DESCRIBE_CLASS(PeerNumbers, (), (bandwidth_bytes_per_s, latency_s, source, by), (), ())
+    CONVCAST_MEMBERS(PeerNumbers, bandwidth_bytes_per_s, latency_s, source, by)
 
     static constexpr Range range_of(std::string_view field) {
         return field == "latency_s" ? Range{0.0, 1.0} : Range{1.0, 1e18};
@@ -369,8 +360,7 @@ struct HostLink {
     Bandwidth least_bytes_per_s, most_bytes_per_s; ///< of a GPU, one way
     Seconds least_latency_s, most_latency_s;       ///< of a message of a few bytes
     std::string by;
-    BOOST_DESCRIBE_CLASS(HostLink, (),
-                         (least_bytes_per_s, most_bytes_per_s, least_latency_s, most_latency_s, by), (), ())
+    CONVCAST_MEMBERS(HostLink, least_bytes_per_s, most_bytes_per_s, least_latency_s, most_latency_s, by)
 
     static constexpr Range range_of(std::string_view field) {
         return field.ends_with("latency_s") ? Range{0.0, 1.0} : Range{1.0, 1e18};
@@ -384,7 +374,7 @@ struct ScalingAdvice {
     int devices = 2;
     std::optional<std::int64_t> pays_from;      ///< images of a step from which it is faster than one GPU
     std::optional<std::int64_t> efficient_from; ///< and from which its efficiency is at least 0.9
-    BOOST_DESCRIBE_CLASS(ScalingAdvice, (), (split, devices, pays_from, efficient_from), (), ())
+    CONVCAST_MEMBERS(ScalingAdvice, split, devices, pays_from, efficient_from)
 
     static constexpr Range range_of(std::string_view field) {
         return field == "devices" ? Range{1.0, most_split_devices} : count_above_zero;
@@ -407,11 +397,9 @@ struct NetworkRun {
     std::vector<NetworkCase> cases;
     std::vector<ScalingAdvice> advice;
     std::vector<std::string> assumptions;
-    BOOST_DESCRIBE_CLASS(NetworkRun, (),
-                         (schema, network, profile_id, profile_hash, conditions, published_gpu,
-                          published_cpu_s, published_images, sequential_s, devices, peers, host_link, cases,
-                          advice, assumptions),
-                         (), ())
+    CONVCAST_MEMBERS(NetworkRun, schema, network, profile_id, profile_hash, conditions, published_gpu,
+                     published_cpu_s, published_images, sequential_s, devices, peers, host_link, cases,
+                     advice, assumptions)
 
     static constexpr bool has_default(std::string_view field) { return field.starts_with("profile_"); }
     static constexpr std::optional<Range> range_of(std::string_view field) {

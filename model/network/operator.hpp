@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <boost/describe.hpp>
@@ -98,10 +99,8 @@ struct Operator {
     std::optional<ResizeMode> mode{};
     std::optional<std::string> node{}; ///< what ONNX calls an unknown operator
     ImageShape output{};               ///< checked against what the inputs give
-    BOOST_DESCRIBE_CLASS(Operator, (),
-                         (name, kind, from, outputs, window, stride, pad, pad_end, dilation, groups, inside,
-                          low, high, alpha, beta, begin, step, sizes, order, mode, node, output),
-                         (), ())
+    CONVCAST_MEMBERS(Operator, name, kind, from, outputs, window, stride, pad, pad_end, dilation, groups,
+                     inside, low, high, alpha, beta, begin, step, sizes, order, mode, node, output)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         for (const char *real : {"low", "high", "alpha", "beta"})

@@ -2,11 +2,10 @@
 // Equations Sc1 to Sc4; docs/several_gpus.md.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -38,8 +37,7 @@ struct ScalingPoint {
     Seconds weak_s;     ///< of as many batches as GPUs
     Seconds exchange_s; ///< of the divided batch: what the exchange of gradients takes
     double strong_efficiency = 1.0, weak_efficiency = 1.0;
-    BOOST_DESCRIBE_CLASS(ScalingPoint, (),
-                         (gpus, strong_s, weak_s, exchange_s, strong_efficiency, weak_efficiency), (), ())
+    CONVCAST_MEMBERS(ScalingPoint, gpus, strong_s, weak_s, exchange_s, strong_efficiency, weak_efficiency)
 };
 
 /// A split by images on 1, 2, 4, ... GPUs: `batch` images divided among them (strong), and `batch` images for

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
 #include "model/network/reference.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <map>
@@ -39,7 +38,7 @@ struct Weights {
     std::string network;
     std::string made_by; ///< how they were trained
     std::map<std::string, std::vector<double>> operators;
-    BOOST_DESCRIBE_CLASS(Weights, (), (schema, network, made_by, operators), (), ())
+    CONVCAST_MEMBERS(Weights, schema, network, made_by, operators)
 
     static constexpr Range range_of(std::string_view) { return {-1e6, 1e6}; }
 };

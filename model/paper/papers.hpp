@@ -2,11 +2,10 @@
 // equation numbers are those of docs/equations.md. "Chang" is the Pascal paper, "Chen" the Kepler paper.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/machine/profile.hpp"
 #include "model/paper/rules.hpp"
 #include "model/shape/conv_shape.hpp"
-
-#include <boost/describe.hpp>
 
 #include <optional>
 #include <string>
@@ -35,7 +34,7 @@ struct PieceChoice {
     std::int64_t chosen = 1;           ///< smallest in range, or 1 where the range is empty
     bool in_range = false;
     std::string why; ///< when the range is empty: which bound fails
-    BOOST_DESCRIBE_CLASS(PieceChoice, (), (upper, lower, chosen, in_range, why), (), ())
+    CONVCAST_MEMBERS(PieceChoice, upper, lower, chosen, in_range, why)
 };
 
 /// Section 3.1 for a single-channel shape, D3 and D4. M = k, Wx = w, Wy = h, K*K = r*s.
@@ -46,8 +45,7 @@ struct Division {
     int method = 1;                          ///< rule 4: division 1 if D1 < D2, else 2
     std::int64_t pieces_p = 1, pieces_q = 1; ///< after rule 4
     bool overruns_shared = false; ///< the chosen division's D exceeds S_shared although rule 2 allowed it
-    BOOST_DESCRIBE_CLASS(Division, (), (p, q, d1, d2, th1, th2, method, pieces_p, pieces_q, overruns_shared),
-                         (), ())
+    CONVCAST_MEMBERS(Division, p, q, d1, d2, th1, th2, method, pieces_p, pieces_q, overruns_shared)
 };
 
 /// D1 and Th1 of the division by filters into P pieces of the map, D2 and Th2 of the division by the map into

@@ -1,10 +1,9 @@
 // The papers' numbers of a case, as documents hold them, and what the papers' kernels are built for.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/machine/profile.hpp"
 #include "model/shape/conv_shape.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -43,14 +42,12 @@ struct Rules {
     /// v_s_bytes.
     std::optional<double> round_fmas, round_bytes;
     std::vector<std::string> remarks; ///< e.g. "no P in range: lower bound 12 > upper bound 3"
-    BOOST_DESCRIBE_CLASS(Rules, (),
-                         (n_fma, v_s_bytes, threads_per_sm, warps_per_sm, bytes_per_clock, data_bytes,
-                          threads, bytes_per_sm, hardware_n_fma, hardware_bytes, method, pieces_p, pieces_q,
-                          candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces,
-                          redivided_filters, redivided_map, redivided_bytes, segment_bytes, tile_w,
-                          tile_k_min, step_fma, step_lines, step_bytes, bank_ratio, pixel_uses, shared_reads,
-                          global_reads, round_fmas, round_bytes, remarks),
-                         (), ())
+    CONVCAST_MEMBERS(Rules, n_fma, v_s_bytes, threads_per_sm, warps_per_sm, bytes_per_clock, data_bytes,
+                     threads, bytes_per_sm, hardware_n_fma, hardware_bytes, method, pieces_p, pieces_q,
+                     candidate_p, candidate_q, d1_bytes, d2_bytes, th1, th2, run_pieces, redivided_filters,
+                     redivided_map, redivided_bytes, segment_bytes, tile_w, tile_k_min, step_fma, step_lines,
+                     step_bytes, bank_ratio, pixel_uses, shared_reads, global_reads, round_fmas, round_bytes,
+                     remarks)
 };
 
 /// The rules of Table 1, where the profile has the numbers for them.

@@ -1,6 +1,7 @@
 // A plan: what the executor launches, and what the forecast counts of it.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/machine/facts.hpp"
 #include "model/plan/work.hpp"
 
@@ -21,7 +22,7 @@ BOOST_DESCRIBE_ENUM(Memory, input, filters, output, workspace)
 struct Operand {
     Memory memory = Memory::input;
     std::int64_t offset_bytes = 0; ///< into the workspace; 0 for tensors
-    BOOST_DESCRIBE_CLASS(Operand, (), (memory, offset_bytes), (), ())
+    CONVCAST_MEMBERS(Operand, memory, offset_bytes)
 };
 
 /// What the executor compiles and launches.
@@ -45,12 +46,10 @@ struct Launch {
     std::int64_t tile_h = 0, tile_k = 0;                ///< rows and filters of a CTA, where not compiled in
     std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
-    BOOST_DESCRIBE_CLASS(Launch, (),
-                         (kernel, template_arguments, operands, grid, early, cluster, threads, shared_bytes,
-                          register_cap, architecture_features, ctas_per_sm, filter_begin, filter_count, parts,
-                          pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin, tile_count,
-                          constant_bytes),
-                         (), ())
+    CONVCAST_MEMBERS(Launch, kernel, template_arguments, operands, grid, early, cluster, threads,
+                     shared_bytes, register_cap, architecture_features, ctas_per_sm, filter_begin,
+                     filter_count, parts, pieces, bank_floats, band_floats, tile_h, tile_k, tile_begin,
+                     tile_count, constant_bytes)
 };
 
 /// How a launch's CTAs run and what they do, as the strategy counts it from the source: what the forecast
@@ -101,13 +100,11 @@ struct Counts {
     /// the same lines and no requests can be merged (F36). Absent: too few to matter.
     std::optional<double> line_turns;
     Work work; ///< of the whole launch
-    BOOST_DESCRIBE_CLASS(Counts, (),
-                         (variant, beside, cluster_bytes, cluster_waits, ctas, waves, idle_ctas,
-                          idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers,
-                          copy_passes, independent_sums, snaked, busiest_scheduler, longest_copier,
-                          scheduler_warps, store_rounds, step, drain, mergeable_reads, partial_write_bytes,
-                          new_share, sector_share, sharing_ctas, line_turns, work),
-                         (), ())
+    CONVCAST_MEMBERS(Counts, variant, beside, cluster_bytes, cluster_waits, ctas, waves, idle_ctas,
+                     idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers, copy_passes,
+                     independent_sums, snaked, busiest_scheduler, longest_copier, scheduler_warps,
+                     store_rounds, step, drain, mergeable_reads, partial_write_bytes, new_share, sector_share,
+                     sharing_ctas, line_turns, work)
 };
 
 /// What the facts of its kernel add: absent in a plan as the strategy counts it, and where no kernel was
@@ -116,7 +113,7 @@ struct AsCompiled {
     std::optional<Pace> pace;
     std::optional<double> cold_clocks; ///< that the first warps wait for code and constants
     std::optional<double> once_clocks; ///< of a warp alone, for an instruction of a copy
-    BOOST_DESCRIBE_CLASS(AsCompiled, (), (pace, cold_clocks, once_clocks), (), ())
+    CONVCAST_MEMBERS(AsCompiled, pace, cold_clocks, once_clocks)
 };
 
 /// One launch: compiled and launched as it is forecast, as both read the same object.
@@ -133,7 +130,7 @@ struct Plan {
     /// Multiply-adds of an algorithm that transforms (Winograd), nothing padded; its results are judged as
     /// such. Absent: the convolution's definition is computed.
     std::optional<double> transformed_fmas;
-    BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes, transformed_fmas), (), ())
+    CONVCAST_MEMBERS(Plan, launches, prepare, workspace_bytes, transformed_fmas)
 };
 
 /// Calls visit(launch) for each launch, those that prepare first.

@@ -1,7 +1,7 @@
 // What launches do, counted: of a whole launch, of a step of one CTA, and of reads that SMs have in common.
 #pragma once
 
-#include <boost/describe.hpp>
+#include "model/base/describe.hpp"
 
 #include <optional>
 #include <vector>
@@ -21,10 +21,8 @@ struct Work {
     std::optional<double> shared_conflicts;              ///< wavefronts beyond the fewest possible
     std::optional<double> l2_read_bytes, l2_write_bytes; ///< between the SMs and L2, in 32-byte sectors
     std::optional<double> dram_read_bytes, dram_write_bytes;
-    BOOST_DESCRIBE_CLASS(Work, (),
-                         (fmas, tensor_fmas, instructions, shared_wavefronts, shared_wavefronts_by_address,
-                          shared_conflicts, l2_read_bytes, l2_write_bytes, dram_read_bytes, dram_write_bytes),
-                         (), ())
+    CONVCAST_MEMBERS(Work, fmas, tensor_fmas, instructions, shared_wavefronts, shared_wavefronts_by_address,
+                     shared_conflicts, l2_read_bytes, l2_write_bytes, dram_read_bytes, dram_write_bytes)
 };
 
 /// What a forecast says of a quantity, also where it is that of another.
@@ -59,10 +57,8 @@ struct StepWork {
     double load_bytes = 0;     ///< global to shared memory or registers
     double store_bytes = 0;    ///< written to the output in this step
     bool operator==(const StepWork &) const = default;
-    BOOST_DESCRIBE_CLASS(StepWork, (),
-                         (fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
-                          turns, constant_lines, load_bytes, store_bytes),
-                         (), ())
+    CONVCAST_MEMBERS(StepWork, fmas, tensor_fmas, instructions, copying, shared_wavefronts, loads, line_waits,
+                     turns, constant_lines, load_bytes, store_bytes)
 };
 
 /// `times` of `a` added to `sum`, every field.
@@ -71,7 +67,7 @@ void add(StepWork &sum, const StepWork &a, double times);
 /// Bytes requested from L2, each of them by `readers` SMs of the same GPC. `bytes` counts every request.
 struct ReadersInGpc {
     double readers = 1.0, bytes = 0.0;
-    BOOST_DESCRIBE_CLASS(ReadersInGpc, (), (readers, bytes), (), ())
+    CONVCAST_MEMBERS(ReadersInGpc, readers, bytes)
 };
 
 /// Reads that several SMs of a GPC have in common. Requests that are under way at the same time are coalesced
@@ -81,7 +77,7 @@ struct MergeableReads {
     double sms = 1.0;   ///< SMs that have CTAs
     double warps = 1.0; ///< resident warps of all SMs
     double waves = 1.0; ///< waves of CTAs
-    BOOST_DESCRIBE_CLASS(MergeableReads, (), (reads, sms, warps, waves), (), ())
+    CONVCAST_MEMBERS(MergeableReads, reads, sms, warps, waves)
 };
 
 } // namespace convcast

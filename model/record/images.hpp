@@ -2,9 +2,8 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/document.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +17,7 @@ struct GreyImage {
     std::string name;              ///< of what it shows: "Trouser"
     std::int64_t number = 0;       ///< in its data set, from 0 on
     std::vector<std::string> rows; ///< a digit a pixel, from 0 to f
-    BOOST_DESCRIBE_CLASS(GreyImage, (), (name, number, rows), (), ())
+    CONVCAST_MEMBERS(GreyImage, name, number, rows)
 
     static constexpr Range range_of(std::string_view) { return {0.0, 1e9}; } ///< of `number`
     void check(const FieldProblem &problem) const; ///< rows of one length, of hexadecimal digits
@@ -29,7 +28,7 @@ struct GreyImages {
     std::string title;   ///< for a caption: which data set, which of its images
     std::string licence; ///< whose they are, and under which terms
     std::vector<GreyImage> images;
-    BOOST_DESCRIBE_CLASS(GreyImages, (), (schema, title, licence, images), (), ())
+    CONVCAST_MEMBERS(GreyImages, schema, title, licence, images)
 
     void check(const FieldProblem &problem) const; ///< at least one image, all of one size
 };

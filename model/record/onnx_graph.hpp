@@ -2,8 +2,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-
-#include <boost/describe.hpp>
+#include "model/base/describe.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +23,7 @@ struct OnnxTensor {
     std::optional<std::vector<double>> numbers; ///< of a constant of few numbers
     std::string type = "float";                 ///< of its elements: "float", "float16", "int8", ...
     std::optional<std::string> external{}; ///< of a constant whose numbers lie in another file, that file
-    BOOST_DESCRIBE_CLASS(OnnxTensor, (), (name, sizes, constant, numbers, type, external), (), ())
+    CONVCAST_MEMBERS(OnnxTensor, name, sizes, constant, numbers, type, external)
 
     static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
 };
@@ -33,7 +32,7 @@ struct OnnxAttribute {
     std::string name;
     std::vector<double> numbers; ///< of a number, or of several
     std::string text;
-    BOOST_DESCRIBE_CLASS(OnnxAttribute, (), (name, numbers, text), (), ())
+    CONVCAST_MEMBERS(OnnxAttribute, name, numbers, text)
 
     static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
 };
@@ -43,12 +42,12 @@ struct OnnxNode {
     std::string type; ///< "Conv"; of another domain than ONNX's own with it: "com.microsoft.FusedConv"
     std::vector<std::string> inputs, outputs; ///< names of tensors; "" of an input that is left out
     std::vector<OnnxAttribute> attributes;
-    BOOST_DESCRIBE_CLASS(OnnxNode, (), (name, type, inputs, outputs, attributes), (), ())
+    CONVCAST_MEMBERS(OnnxNode, name, type, inputs, outputs, attributes)
 };
 
 struct OnnxSkipped {
     std::string name, reason;
-    BOOST_DESCRIBE_CLASS(OnnxSkipped, (), (name, reason), (), ())
+    CONVCAST_MEMBERS(OnnxSkipped, name, reason)
 };
 
 struct OnnxGraph {
@@ -61,10 +60,8 @@ struct OnnxGraph {
     bool open_images = false;          ///< the model's inputs have no number of images: 1 was taken
     bool open_size = false;            ///< they have no height or width, and none was given
     std::optional<std::int64_t> opset; ///< version of ONNX's own operators; absent: not said
-    BOOST_DESCRIBE_CLASS(OnnxGraph, (),
-                         (schema, inputs, outputs, tensors, nodes, skipped, remarks, open_images, open_size,
-                          opset),
-                         (), ())
+    CONVCAST_MEMBERS(OnnxGraph, schema, inputs, outputs, tensors, nodes, skipped, remarks, open_images,
+                     open_size, opset)
 
     static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/plan/plan.hpp"
 #include "model/shape/expression.hpp"
@@ -34,17 +35,15 @@ struct OwnWork {
     std::optional<std::string> stages;            ///< steps that are loaded ahead, and one; 1
     std::optional<std::string> barriers;          ///< of a step; 0
     std::optional<std::string> independent_sums;  ///< accumulators of a thread; 1
-    BOOST_DESCRIBE_CLASS(OwnWork, (),
-                         (fmas, instructions, l2_read_bytes, l2_write_bytes, dram_read_bytes,
-                          dram_write_bytes, shared_wavefronts, l1_wavefronts, steps, stages, barriers,
-                          independent_sums),
-                         (), ())
+    CONVCAST_MEMBERS(OwnWork, fmas, instructions, l2_read_bytes, l2_write_bytes, dram_read_bytes,
+                     dram_write_bytes, shared_wavefronts, l1_wavefronts, steps, stages, barriers,
+                     independent_sums)
 };
 
 /// What the compiler made of it for one shape.
 struct OwnCompiled {
     std::int64_t registers = 0, static_shared_bytes = 0;
-    BOOST_DESCRIBE_CLASS(OwnCompiled, (), (registers, static_shared_bytes), (), ())
+    CONVCAST_MEMBERS(OwnCompiled, registers, static_shared_bytes)
 };
 
 /// How its results are judged.
@@ -75,10 +74,8 @@ struct OwnKernel : OwnTerms {
     std::string source;                          ///< its text, with its own includes put in place
     std::string function;                        ///< the __global__ function
     std::map<std::string, OwnCompiled> compiled; ///< by shape, where it was compiled
-    BOOST_DESCRIBE_CLASS(OwnKernel, (),
-                         (name, file, source, function, template_arguments, defines, parameters, grid, block,
-                          shared_bytes, registers, conditions, arithmetic, work, compiled),
-                         (), ())
+    CONVCAST_MEMBERS(OwnKernel, name, file, source, function, template_arguments, defines, parameters, grid,
+                     block, shared_bytes, registers, conditions, arithmetic, work, compiled)
 
     void check(const FieldProblem &problem) const;
 };

@@ -1,4 +1,5 @@
 // The files of a kernel of the user's own: launch file, source and what it includes.
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -27,10 +28,8 @@ constexpr std::size_t most_source_bytes = 4 << 20;
 struct LaunchFile : OwnTerms {
     std::string schema = launch_schema;
     std::optional<std::string> name, source, function;
-    BOOST_DESCRIBE_CLASS(LaunchFile, (),
-                         (schema, name, source, function, template_arguments, defines, parameters, grid,
-                          block, shared_bytes, registers, conditions, arithmetic, work),
-                         (), ())
+    CONVCAST_MEMBERS(LaunchFile, schema, name, source, function, template_arguments, defines, parameters,
+                     grid, block, shared_bytes, registers, conditions, arithmetic, work)
 };
 
 /// Tells `events` of a launch file as LaunchFile has it: whole numbers become texts, so that both are

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/record/paper_method.hpp"
 
 #include <boost/describe.hpp>
@@ -60,8 +61,7 @@ struct PublishedCell {
     PaperUnit unit = PaperUnit::count;
     std::optional<std::int64_t> page; ///< where it is not the item's
     std::optional<std::string> remark;
-    BOOST_DESCRIBE_CLASS(PublishedCell, (), (of, at, gpu, against, statistic, value, unit, page, remark), (),
-                         ())
+    CONVCAST_MEMBERS(PublishedCell, of, at, gpu, against, statistic, value, unit, page, remark)
 
     void check(const FieldProblem &problem) const;
 };
@@ -84,7 +84,7 @@ struct PaperBanks {
     /// Elements of a row of a block, of which the last `halo` are those of the next block: every warp of the
     /// row is drawn with one load.
     std::optional<std::int64_t> row, halo;
-    BOOST_DESCRIBE_CLASS(PaperBanks, (), (title, gpu, element_bytes, unit, loads, row, halo), (), ())
+    CONVCAST_MEMBERS(PaperBanks, title, gpu, element_bytes, unit, loads, row, halo)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "halo"            ? std::optional<Range>(Range{0.0, 64.0, true})
@@ -121,10 +121,8 @@ struct PaperAnswer {
     std::optional<std::string> network;    ///< that the paper runs
     std::vector<std::string> rungs;        ///< of its ladder, each set beside the one before
     std::optional<std::string> why;
-    BOOST_DESCRIBE_CLASS(PaperAnswer, (),
-                         (kind, by, also, method, where, command, study, paper_kernels, settings, drawn_shape,
-                          drawn, drawn_titles, drawn_shapes, banks, images, network, rungs, why),
-                         (), ())
+    CONVCAST_MEMBERS(PaperAnswer, kind, by, also, method, where, command, study, paper_kernels, settings,
+                     drawn_shape, drawn, drawn_titles, drawn_shapes, banks, images, network, rungs, why)
 
     void check(const FieldProblem &problem) const;
 };
@@ -141,7 +139,7 @@ struct PaperItem {
     std::optional<std::int64_t> page; ///< absent where the copy that was transcribed prints none
     std::vector<PublishedCell> published;
     PaperAnswer answer;
-    BOOST_DESCRIBE_CLASS(PaperItem, (), (id, kind, number, title, says, page, published, answer), (), ())
+    CONVCAST_MEMBERS(PaperItem, id, kind, number, title, says, page, published, answer)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "page" ? std::optional<Range>(Range{1.0, 10000.0}) : std::nullopt;
@@ -153,7 +151,7 @@ struct BibtexEntry {
     std::string type; ///< "misc"
     std::string key;
     std::map<std::string, std::string> fields; ///< "author", "title", "year", ...
-    BOOST_DESCRIBE_CLASS(BibtexEntry, (), (type, key, fields), (), ())
+    CONVCAST_MEMBERS(BibtexEntry, type, key, fields)
 
     void check(const FieldProblem &problem) const;
 };
@@ -167,7 +165,7 @@ struct Paper {
     BibtexEntry citation;
     std::map<std::string, PaperMethod> methods; ///< that several items name
     std::vector<PaperItem> items;               ///< in the paper's order
-    BOOST_DESCRIBE_CLASS(Paper, (), (schema, id, title, authors, gpu, citation, methods, items), (), ())
+    CONVCAST_MEMBERS(Paper, schema, id, title, authors, gpu, citation, methods, items)
 
     void check(const FieldProblem &problem) const;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/errors.hpp"
 
 #include <boost/describe.hpp>
@@ -46,10 +47,8 @@ struct PaperTime {
     std::optional<AskedGpu> gpu;      ///< absent: ours
     /// Of a forecast: a number of that GPU as if it were another, as `--set` takes it: "bank_width=4".
     std::optional<std::string> with;
-    BOOST_DESCRIBE_CLASS(PaperTime, (),
-                         (measured, baseline, best, forecast, chosen, fastest, in, except, where, least, gpu,
-                          with),
-                         (), ())
+    CONVCAST_MEMBERS(PaperTime, measured, baseline, best, forecast, chosen, fastest, in, except, where, least,
+                     gpu, with)
 
     void check(const FieldProblem &problem) const;
 };
@@ -62,7 +61,7 @@ struct PaperList {
     std::vector<std::string> columns;
     std::optional<std::int64_t> count;
     std::vector<std::vector<std::string>> rows;
-    BOOST_DESCRIBE_CLASS(PaperList, (), (studies, columns, count, rows), (), ())
+    CONVCAST_MEMBERS(PaperList, studies, columns, count, rows)
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1000.0}; }
 
@@ -71,13 +70,13 @@ struct PaperList {
 
 struct PaperColumn {
     std::string head, cell; ///< sentences
-    BOOST_DESCRIBE_CLASS(PaperColumn, (), (head, cell), (), ())
+    CONVCAST_MEMBERS(PaperColumn, head, cell)
 };
 
 struct PaperNote {
     std::vector<std::string> each; ///< one for each row of these lists
     std::string says;
-    BOOST_DESCRIBE_CLASS(PaperNote, (), (each, says), (), ())
+    CONVCAST_MEMBERS(PaperNote, each, says)
 };
 
 struct PaperTableMethod {
@@ -90,8 +89,7 @@ struct PaperTableMethod {
     std::optional<std::string> where;  ///< of them those that are so
     std::vector<PaperColumn> columns;
     std::vector<PaperNote> notes;
-    BOOST_DESCRIBE_CLASS(PaperTableMethod, (), (id, title, words, each, when, over, where, columns, notes),
-                         (), ())
+    CONVCAST_MEMBERS(PaperTableMethod, id, title, words, each, when, over, where, columns, notes)
 
     void check(const FieldProblem &problem) const;
 };
@@ -112,8 +110,7 @@ struct PaperSeries {
     std::string value;                 ///< an expression; where it is missing there is no point
     std::optional<std::string> begins; ///< of bars over categories: where one begins that ends at `value`
     std::string label;                 ///< of a point: a sentence
-    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, begins, label),
-                         (), ())
+    CONVCAST_MEMBERS(PaperSeries, name, style, each, drawn, hollow, unlisted, value, begins, label)
 
     void check(const FieldProblem &problem) const;
 };
@@ -124,7 +121,7 @@ struct PaperMark {
     std::string at;
     std::optional<std::string> to;
     std::string label;
-    BOOST_DESCRIBE_CLASS(PaperMark, (), (each, at, to, label), (), ())
+    CONVCAST_MEMBERS(PaperMark, each, at, to, label)
 };
 
 /// Values over categories; or with `x` lines over numbers.
@@ -147,10 +144,8 @@ struct PaperFigureMethod {
     std::vector<PaperMark> marks;
     std::vector<PaperSeries> series;
     std::string no_data; ///< why, where no series has a point
-    BOOST_DESCRIBE_CLASS(PaperFigureMethod, (),
-                         (beside, id, title, caption, each, when, panels, panel, over, where, axis, scale,
-                          category, x, x_axis, marks, series, no_data),
-                         (), ())
+    CONVCAST_MEMBERS(PaperFigureMethod, beside, id, title, caption, each, when, panels, panel, over, where,
+                     axis, scale, category, x, x_axis, marks, series, no_data)
 
     void check(const FieldProblem &problem) const;
 };
@@ -163,7 +158,7 @@ struct PaperBoxes {
     std::string x, y, width, height;  ///< expressions; a row that lacks one has no box
     std::optional<std::string> style; ///< colour, an expression; absent: the words alone
     std::optional<std::string> text;  ///< a sentence
-    BOOST_DESCRIBE_CLASS(PaperBoxes, (), (over, where, x, y, width, height, style, text), (), ())
+    CONVCAST_MEMBERS(PaperBoxes, over, where, x, y, width, height, style, text)
 };
 
 struct PaperDrawingMethod {
@@ -171,7 +166,7 @@ struct PaperDrawingMethod {
     std::string title, caption; ///< sentences
     std::optional<std::string> when;
     std::vector<PaperBoxes> boxes;
-    BOOST_DESCRIBE_CLASS(PaperDrawingMethod, (), (id, title, caption, when, boxes), (), ())
+    CONVCAST_MEMBERS(PaperDrawingMethod, id, title, caption, when, boxes)
 
     void check(const FieldProblem &problem) const;
 };
@@ -192,10 +187,8 @@ struct PaperClaim {
     /// last digit, and what that comes from.
     std::vector<std::string> cell;
     std::optional<std::string> exact, from;
-    BOOST_DESCRIBE_CLASS(PaperClaim, (),
-                         (beside, each, when, claim, published, verdict, found, says, otherwise, cell, exact,
-                          from),
-                         (), ())
+    CONVCAST_MEMBERS(PaperClaim, beside, each, when, claim, published, verdict, found, says, otherwise, cell,
+                     exact, from)
 
     void check(const FieldProblem &problem) const;
 };
@@ -215,9 +208,8 @@ struct PaperMethod {
     std::vector<PaperDrawingMethod> drawings;
     std::vector<PaperTableMethod> tables;
     std::vector<PaperClaim> claims;
-    BOOST_DESCRIBE_CLASS(PaperMethod, (),
-                         (batch, parts, times, values, lists, shown, figures, drawings, tables, claims), (),
-                         ())
+    CONVCAST_MEMBERS(PaperMethod, batch, parts, times, values, lists, shown, figures, drawings, tables,
+                     claims)
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e9}; }
     bool answers() const {

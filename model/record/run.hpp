@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/base/describe.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/units.hpp"
 #include "model/choose/why.hpp"
@@ -36,7 +37,7 @@ struct TierTimes {
     std::optional<Seconds> mwp_cwp_s;  ///< Hong and Kim's model: likewise (model/time/other_models.hpp)
     std::optional<Seconds>
         warm_s; ///< the best tier, of a call that finds in L2 what the one before left (F35)
-    BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s, mwp_cwp_s, warm_s), (), ())
+    CONVCAST_MEMBERS(TierTimes, tier0_s, tier2_s, fitted_s, roofline_s, mwp_cwp_s, warm_s)
 };
 
 struct Prediction {
@@ -59,11 +60,9 @@ struct Prediction {
     std::vector<std::string> assumptions;
     std::optional<std::string> reason; ///< why `time_s` is absent
     std::optional<Timeline> timeline;  ///< only where it was asked for
-    BOOST_DESCRIBE_CLASS(Prediction, (),
-                         (time_s, times, time_low_s, time_high_s, tied_s, assumed_low_s, assumed_high_s,
-                          regimes, limiter, work, rates, plan, term, rules, margin, assumptions, reason,
-                          timeline),
-                         (), ())
+    CONVCAST_MEMBERS(Prediction, time_s, times, time_low_s, time_high_s, tied_s, assumed_low_s,
+                     assumed_high_s, regimes, limiter, work, rates, plan, term, rules, margin, assumptions,
+                     reason, timeline)
 
     void check(const FieldProblem &problem) const;
 };
@@ -91,11 +90,9 @@ struct Measurement {
     std::optional<double> max_error_ratio; ///< largest |error| / its bound 4 n 2^-24 sum|x w|; <= 1 passes
     std::optional<Timeline>
         timeline; ///< of a verified call beside the timed ones; only where it was asked for
-    BOOST_DESCRIBE_CLASS(Measurement, (),
-                         (time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
-                          throttled_samples, host_time_samples, method, stop_reason, kernels, work, rates,
-                          counters, regime, relative_l2_error, max_error_ratio, timeline),
-                         (), ())
+    CONVCAST_MEMBERS(Measurement, time_s, prepared_time_s, samples_s, event_time_s, l2, sm_clock_hz,
+                     throttled_samples, host_time_samples, method, stop_reason, kernels, work, rates,
+                     counters, regime, relative_l2_error, max_error_ratio, timeline)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         if (field == "relative_l2_error" || field == "max_error_ratio") // of a result that is not finite
@@ -127,10 +124,8 @@ struct Case {
     std::optional<Prediction> prediction;
     std::optional<Rules> rules; ///< the shape's own, where no prediction has them: the kernel does not do it
     std::vector<Measurement> measurements;
-    BOOST_DESCRIBE_CLASS(Case, (),
-                         (gpu, variant, study, shape, name, count, strategy, baseline, status, reason, detail,
-                          rules, prediction, measurements),
-                         (), ())
+    CONVCAST_MEMBERS(Case, gpu, variant, study, shape, name, count, strategy, baseline, status, reason,
+                     detail, rules, prediction, measurements)
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "count" ? std::optional(Range{1.0, 1e15}) : std::nullopt;
@@ -154,7 +149,7 @@ struct Producer {
     std::string version;             ///< of convcast
     std::string device_code_hash;    ///< XXH3-128 of kernels and probes
     std::string measuring_code_hash; ///< XXH3-128 of the code that times and counts
-    BOOST_DESCRIBE_CLASS(Producer, (), (version, device_code_hash, measuring_code_hash), (), ())
+    CONVCAST_MEMBERS(Producer, version, device_code_hash, measuring_code_hash)
 };
 
 /// A case of a document that this version cannot read, because of a strategy or a status that it does not
@@ -176,8 +171,7 @@ struct Run {
     std::vector<Case> cases;
     std::vector<UnreadCase>
         unread; ///< in the order of the document; in no place of its JSON but among the cases
-    BOOST_DESCRIBE_CLASS(Run, (),
-                         (schema, producer, profile_id, profile_hash, conditions, own_kernels, cases), (), ())
+    CONVCAST_MEMBERS(Run, schema, producer, profile_id, profile_hash, conditions, own_kernels, cases)
 
     /// The kernel of a case "own:NAME"; nullptr if there is none.
     const OwnKernel *own_kernel(const std::string &baseline) const;

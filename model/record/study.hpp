@@ -2,8 +2,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include <boost/describe.hpp>
-
+#include "model/base/describe.hpp"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +16,7 @@ struct PublishedGain {
     std::string gpu, baseline;
     std::optional<double> low, high, average;
     std::string remark;
-    BOOST_DESCRIBE_CLASS(PublishedGain, (), (gpu, baseline, low, high, average, remark), (), ())
+    CONVCAST_MEMBERS(PublishedGain, gpu, baseline, low, high, average, remark)
 };
 
 /// Cases in which one number is swept and all else stays: each setting for each shape.
@@ -27,7 +26,7 @@ struct StudySweep {
     std::string title;
     std::vector<std::string> shapes;     ///< canonical shape texts
     std::vector<std::string> strategies; ///< with the knobs that are set
-    BOOST_DESCRIBE_CLASS(StudySweep, (), (id, swept, title, shapes, strategies), (), ())
+    CONVCAST_MEMBERS(StudySweep, id, swept, title, shapes, strategies)
 
     void check(const FieldProblem &problem) const;
 };
@@ -49,10 +48,8 @@ struct Study {
     /// the first is the paper's division 1 and the second its division 2, and the paper's rule 4 selects one
     /// of them. Of the studies that ship these come from data/papers.
     std::vector<std::string> paper_kernels;
-    BOOST_DESCRIBE_CLASS(Study, (),
-                         (schema, id, title, citation, shapes, counts, settings, sweeps, published,
-                          paper_kernels),
-                         (), ())
+    CONVCAST_MEMBERS(Study, schema, id, title, citation, shapes, counts, settings, sweeps, published,
+                     paper_kernels)
 
     static constexpr bool has_default(std::string_view field) {
         return field == "schema" || field == "id" || field == "title" || field == "citation";

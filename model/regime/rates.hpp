@@ -1,12 +1,11 @@
 // What people ask of a case besides its time: floating-point operations a second, and multiply-adds per byte.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/base/units.hpp"
 #include "model/machine/profile.hpp"
 #include "model/plan/work.hpp"
 #include "model/shape/conv_shape.hpp"
-
-#include <boost/describe.hpp>
 
 #include <optional>
 
@@ -20,7 +19,7 @@ struct Rates {
     std::optional<double> fmas_per_dram_byte; ///< bytes between L2 and DRAM, read and written
     std::optional<double> flop_per_s;         ///< two for a multiply-add
     std::optional<double> peak_share;         ///< of the FFMAs that all SMs can do in this time
-    BOOST_DESCRIBE_CLASS(Rates, (), (fmas_per_l2_byte, fmas_per_dram_byte, flop_per_s, peak_share), (), ())
+    CONVCAST_MEMBERS(Rates, fmas_per_l2_byte, fmas_per_dram_byte, flop_per_s, peak_share)
 };
 
 /// Of `work` in `time`, forecast or measured.

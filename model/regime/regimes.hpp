@@ -1,6 +1,7 @@
 // The opinions on a regime: by the paper's rule, by physics, by the forecast time and by what was measured.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
 #include "model/paper/rules.hpp"
@@ -21,13 +22,13 @@ BOOST_DESCRIBE_ENUM(Regime, compute_hidden, bulk_hidden, exposed)
 struct OverLatency {
     double fmas = 0.0;  ///< of the CTAs on an SM, over those that it retires meanwhile
     double bytes = 0.0; ///< under way on the whole chip, over DRAM's bandwidth times the latency
-    BOOST_DESCRIBE_CLASS(OverLatency, (), (fmas, bytes), (), ())
+    CONVCAST_MEMBERS(OverLatency, fmas, bytes)
 };
 
 struct Regimes {
     std::optional<Regime> paper, physical, tier2;
     std::optional<OverLatency> over_latency; ///< by which `physical` is judged
-    BOOST_DESCRIBE_CLASS(Regimes, (), (paper, physical, tier2, over_latency), (), ())
+    CONVCAST_MEMBERS(Regimes, paper, physical, tier2, over_latency)
 };
 
 /// R3, the rule of Chang's section 2.2: compute hides the latency if a round has at least `n_fma` FMAs; else

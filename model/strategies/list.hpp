@@ -2,13 +2,12 @@
 // file of its own in this folder, and the build makes the list of them (docs/add_a_strategy.md).
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/paper/rules.hpp"
 #include "model/plan/plan.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/work/walk.hpp"
-
-#include <boost/describe.hpp>
 
 #include <optional>
 #include <string>
@@ -22,12 +21,12 @@ struct KnobDoc {
     std::string name, doc;
     int low = 0, high = 0;       ///< accepted values
     std::vector<int> candidates; ///< what `choose` tries; none: only the default
-    BOOST_DESCRIBE_CLASS(KnobDoc, (), (name, doc, low, high, candidates), (), ())
+    CONVCAST_MEMBERS(KnobDoc, name, doc, low, high, candidates)
 };
 struct StrategyDoc {
     std::string name, doc;
     std::vector<KnobDoc> knobs;
-    BOOST_DESCRIBE_CLASS(StrategyDoc, (), (name, doc, knobs), (), ())
+    CONVCAST_MEMBERS(StrategyDoc, name, doc, knobs)
 };
 
 struct StrategyKind;

@@ -2,11 +2,10 @@
 // published claim beside what is found here.
 #pragma once
 
+#include "model/base/describe.hpp"
 #include "model/record/paper.hpp"
 #include "reports/figure.hpp"
 #include "reports/papers/verdicts.hpp"
-
-#include <boost/describe.hpp>
 
 #include <array>
 #include <cstddef>
@@ -30,7 +29,7 @@ struct ClaimAnswer {
     std::string where{};   ///< title_of the item
     std::vector<const VerdictRule *> rules{}; ///< that judged it
     std::int64_t batch = 0; ///< images of a call where it is not that of the paper: PaperMethod::batch
-    BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
+    CONVCAST_MEMBERS(ClaimAnswer, item, claim, published, found, verdict, sentence, counted)
 };
 
 struct PaperTable {
@@ -40,7 +39,7 @@ struct PaperTable {
     std::vector<std::string> head;
     std::vector<std::vector<std::string>> rows;
     std::string note;
-    BOOST_DESCRIBE_CLASS(PaperTable, (), (id, title, words, head, rows, note), (), ())
+    CONVCAST_MEMBERS(PaperTable, id, title, words, head, rows, note)
 };
 
 /// A diagram that exists as SVG only: of a plan, or of boxes.
@@ -61,7 +60,7 @@ struct ItemAnswer {
 /// How many claims came out in each way, each counted where it stands first.
 struct ClaimCounts {
     std::int64_t holds = 0, in_part = 0, differs = 0, follows = 0, open = 0;
-    BOOST_DESCRIBE_CLASS(ClaimCounts, (), (holds, in_part, differs, follows, open), (), ())
+    CONVCAST_MEMBERS(ClaimCounts, holds, in_part, differs, follows, open)
 
     std::int64_t &of(ClaimVerdict verdict) {
         return *std::array{&holds, &in_part, &differs, &follows, &open}[static_cast<std::size_t>(verdict)];

@@ -1,6 +1,7 @@
 // How fast the forecast is: predictions and plans a second on all cores, a whole network chosen, and the
 // memory that takes. Prints a table, or JSON with --json; --seconds S is how long each rate is taken (default
 // 1).
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/json.hpp"
@@ -9,7 +10,6 @@
 #include "model/record/study.hpp"
 #include "model/time/simulation.hpp"
 
-#include <boost/describe.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -41,7 +41,7 @@ struct Figure {
     double value = 0.0;
     std::optional<double> asked;
     double peak_memory_bytes = 0.0; ///< of the process, up to and with this figure
-    BOOST_DESCRIBE_CLASS(Figure, (), (name, unit, value, asked, peak_memory_bytes), (), ())
+    CONVCAST_MEMBERS(Figure, name, unit, value, asked, peak_memory_bytes)
 };
 
 struct Benchmark {
@@ -50,7 +50,7 @@ struct Benchmark {
     std::int64_t threads = 0;
     std::string gpu; ///< the profile that is forecast for
     std::vector<Figure> figures;
-    BOOST_DESCRIBE_CLASS(Benchmark, (), (schema, cpu, threads, gpu, figures), (), ())
+    CONVCAST_MEMBERS(Benchmark, schema, cpu, threads, gpu, figures)
 };
 
 double seconds_since(Clock::time_point start) {

@@ -1,13 +1,13 @@
 // Every operator's reference against onnxruntime: small ONNX files (tests/operators/cases), what onnxruntime
 // gave for them on a CPU (tests/operators/recorded.json), and what the reference gives for the same images
 // and weights. tests/operators/make_operators.py makes the files, record_operators.py records them.
+#include "model/base/describe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/files.hpp"
 #include "model/network/onnx/import.hpp"
 #include "model/network/onnx/numbers.hpp"
 #include "model/network/reference.hpp"
 
-#include <boost/describe.hpp>
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/mp11.hpp>
 
@@ -43,19 +43,19 @@ struct OperatorCase {
     std::string name, sha256; ///< of the ONNX file
     OnnxGraph graph;          ///< as convcast-onnx gives it
     std::map<std::string, Values> weights;
-    BOOST_DESCRIBE_CLASS(OperatorCase, (), (name, sha256, graph, weights), (), ())
+    CONVCAST_MEMBERS(OperatorCase, name, sha256, graph, weights)
 
     static constexpr std::optional<Range> range_of(std::string_view) { return any_number; }
 };
 struct OperatorCases {
     std::vector<OperatorCase> cases;
-    BOOST_DESCRIBE_CLASS(OperatorCases, (), (cases), (), ())
+    CONVCAST_MEMBERS(OperatorCases, cases)
 };
 
 struct RecordedTensor {
     std::vector<std::int64_t> sizes;
     Values values;
-    BOOST_DESCRIBE_CLASS(RecordedTensor, (), (sizes, values), (), ())
+    CONVCAST_MEMBERS(RecordedTensor, sizes, values)
 
     static constexpr std::optional<Range> range_of(std::string_view) { return any_number; }
 };
@@ -64,12 +64,12 @@ struct RecordedCase {
     std::string name, sha256;
     std::vector<std::int64_t> input; ///< images, channels, rows, columns
     std::vector<RecordedTensor> outputs;
-    BOOST_DESCRIBE_CLASS(RecordedCase, (), (name, sha256, input, outputs), (), ())
+    CONVCAST_MEMBERS(RecordedCase, name, sha256, input, outputs)
 };
 struct Recording {
     std::string onnxruntime, date;
     std::vector<RecordedCase> cases;
-    BOOST_DESCRIBE_CLASS(Recording, (), (onnxruntime, date, cases), (), ())
+    CONVCAST_MEMBERS(Recording, onnxruntime, date, cases)
 };
 
 namespace {
