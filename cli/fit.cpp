@@ -60,7 +60,7 @@ int fit(const Arguments &arguments) {
                              std::string(all ? "" : " in the training part") +
                              "; measure some, for example: convcast run --study resnet50_b1 -o run.json");
     if (all) {
-        const std::vector<LeftOut> rows = leave_one_out(calls, profile).strategies;
+        const std::vector<LeftOut> rows = leave_one_out(calls, profile, knowledge.facts).strategies;
         write_file_atomically(arguments.text("output", "-"),
                               arguments.has("json") ? to_text(described::write(rows)) : left_out_text(rows));
         return code;

@@ -377,7 +377,7 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
     const bool enough = std::ranges::all_of(
         training, [&](const auto &strategy) { return all - strategy.second >= least_training; });
     if (test && !training.empty() && enough)
-        out.of_calls = leave_one_out(out.calls, profile);
+        out.of_calls = leave_one_out(out.calls, profile, facts);
     return out;
 }
 

@@ -149,7 +149,8 @@ Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfi
             own_partition(kernel, std::get<OwnLaunch>(launched), shape, gpu, counted, prediction.assumptions);
         if (!part)
             return out;
-        const Plan plan{{*part}, {}, 0, {}};
+        const Plan plan =
+            as_forecast({{*part}, {}, 0, {}}, shape, gpu, as_never_counted(knowledge.facts, {part->kernel}));
         prediction.reason.reset();
         prediction.work = total_work(plan);
         prediction.regimes.emplace();
@@ -157,8 +158,8 @@ Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfi
             return out;
         if (counted == nullptr)
             prediction.assumptions.emplace_back(declared_work_assumption);
-        prediction.assumptions.emplace_back(
-            "a kernel that no counters were learnt from: its interval is that of our strategies");
+        prediction.assumptions.emplace_back("a kernel that no counters were learnt from: it has the median "
+                                            "pace of our kernels and the interval of our strategies");
     } catch (const UsageError &error) { // an expression of a document that is none
         out.status = Status::failed;
         out.reason = error.what();

@@ -18,8 +18,9 @@ struct TimeAccuracy {
     std::string part; ///< "test" or "training": model/record/sweep.hpp
     /// "speed of light", "wave-quantised roofline", "MWP-CWP"; of the forecast, by what it knew: "without
     /// counters", "probes and counters", "four numbers fitted"; of forecasts that were made without counters
-    /// "probes alone", "four numbers fitted, no counters"; "new kernel": its own counters and times left out;
-    /// "warm L2": the best of these for calls that find their tensors in L2, against what was measured warm
+    /// "probes alone", "four numbers fitted, no counters"; "new kernel": its own counters and times left out,
+    /// with the median pace of the others; "warm L2": the best of these for calls that find their tensors in
+    /// L2, against what was measured warm
     std::string model;
     std::int64_t n = 0;
     double mean = 0.0, median = 0.0, p90 = 0.0; ///< of |forecast / measured - 1|

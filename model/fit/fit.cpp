@@ -3,16 +3,20 @@
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
 #include "model/base/statistics.hpp"
+#include "model/machine/architecture.hpp"
 #include "model/time/call.hpp"
+#include "model/work/compiled.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,14 +45,14 @@ template <class Condition> Calls calls_where(const std::vector<MeasuredCall> &ca
     return which;
 }
 
-/// log(forecast / measured) of each call, on all cores; `known` picks the plan with or without facts.
+/// log(forecast / measured) of each call, on all cores; plan_of(call) is the plan that is forecast.
+template <class PlanOf = Plan MeasuredCall::*>
 std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
-                                  const Calibration &calibration,
-                                  Plan MeasuredCall::*known = &MeasuredCall::plan) {
+                                  const Calibration &calibration, PlanOf plan_of = &MeasuredCall::plan) {
     std::vector<double> ratios(calls.size());
     in_parallel(calls.size(), [&](std::size_t i) {
         const MeasuredCall &call = *calls[i];
-        const Plan &plan = call.*known;
+        const Plan &plan = std::invoke(plan_of, call);
         // What a transforming algorithm multiplies; tensor cores, faster than FFMAs, are bounded by memory
         // here.
         const std::optional<double> fmas =
@@ -169,6 +173,14 @@ Calls training_of(const std::vector<MeasuredCall> &calls, const GpuProfile &prof
     return training;
 }
 
+/// The kernels that have most FMAs of these calls.
+std::set<std::string> main_kernels(const Calls &calls) {
+    std::set<std::string> kernels;
+    for (const MeasuredCall *call : calls)
+        kernels.insert(main_launch(call->uncounted).kernel);
+    return kernels;
+}
+
 LeftOut left_out_row(const std::string &strategy, std::int64_t training, const std::vector<JudgedCall> &calls,
                      const Calibration &calibration) {
     LeftOut row;
@@ -253,7 +265,9 @@ double mean_regret(const std::vector<MeasuredCall> &calls, const GpuProfile &pro
     return mean_of(regrets);
 }
 
-LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
+LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
+                          const Facts &facts) {
+    const Gpu gpu(profile);
     LogRatios log_ratios(training_of(calls, profile), profile);
     const std::vector<std::size_t> all = log_ratios.without("");
     const Calibration full = fit_to(all, log_ratios, profile);
@@ -275,9 +289,8 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfi
         std::vector<JudgedCall> judged(test.size());
         for (std::size_t i = 0; i < test.size(); ++i)
             judged[i].call = test[i];
-        const auto judge = [&](double JudgedCall::*number, const Calibration &calibration,
-                               Plan MeasuredCall::*known) {
-            const std::vector<double> ratios = log_ratios_of(test, profile, calibration, known);
+        const auto judge = [&](double JudgedCall::*number, const Calibration &calibration, auto plan_of) {
+            const std::vector<double> ratios = log_ratios_of(test, profile, calibration, plan_of);
             for (std::size_t i = 0; i < ratios.size(); ++i)
                 judged[i].*number = std::exp(ratios[i]);
         };
@@ -285,8 +298,12 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfi
         judge(&JudgedCall::probes_and_counters, {}, &MeasuredCall::plan);
         judge(&JudgedCall::fitted, full, &MeasuredCall::plan);
         judge(&JudgedCall::left_out, without_it, &MeasuredCall::plan);
-        // Facts are of kernels, and no kernel is of two strategies: those of the others say nothing of it.
-        judge(&JudgedCall::new_kernel, without_it, &MeasuredCall::uncounted);
+        const Facts facts_of_others = as_never_counted(facts, main_kernels(test));
+        judge(&JudgedCall::new_kernel, without_it, [&](const MeasuredCall &call) {
+            return call.shape.dtype == DataType::f32
+                       ? with_facts(call.uncounted, facts_of_others, gpu.architecture)
+                       : call.uncounted;
+        });
         out.strategies.push_back(
             left_out_row(strategy, std::ssize(all) - std::ssize(others), judged, without_it));
         out.calls.insert(out.calls.end(), judged.begin(), judged.end());

@@ -5,6 +5,7 @@
 #include "model/base/describe.hpp"
 #include "model/base/units.hpp"
 #include "model/machine/calibration.hpp"
+#include "model/machine/facts.hpp"
 #include "model/machine/profile.hpp"
 #include "model/plan/plan.hpp"
 #include "model/shape/conv_shape.hpp"
@@ -55,7 +56,8 @@ struct JudgedCall {
     double probes_and_counters = 0.0; ///< with facts; the four numbers as assumed: nothing fitted to times
     double fitted = 0.0;              ///< with facts; the numbers fitted to all strategies
     double left_out = 0.0;            ///< with facts; the numbers fitted to the other strategies
-    double new_kernel = 0.0; ///< the same without facts: as of a kernel that facts and fit have not met
+    double new_kernel = 0.0; ///< the same with the median pace of other kernels: as of a kernel that facts
+                             ///< and fit have not met
 };
 
 /// One strategy's judged calls. Errors are means of |forecast / measured - 1|, biases geometric means of
@@ -75,8 +77,9 @@ struct LeaveOneOut {
     std::vector<LeftOut> strategies; ///< in the order in which they first appear; then "all"
 };
 
-/// Points into `calls`. Throws as fit_calibration does, and where a strategy's calls are all of the training
-/// part, or nothing lies outside of it.
-LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
+/// Points into `calls`, which were planned with `facts`. Throws as fit_calibration does, and where a
+/// strategy's calls are all of the training part, or nothing lies outside of it.
+LeaveOneOut leave_one_out(const std::vector<MeasuredCall> &calls, const GpuProfile &profile,
+                          const Facts &facts);
 
 } // namespace convcast

@@ -2,10 +2,13 @@
 
 #include "model/base/described.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {
@@ -52,6 +55,31 @@ void Facts::check(const FieldProblem &problem) const {
         problem("once_clocks", "expected clocks of an instruction from 1 to 10000, for example 5");
     if (!(drift >= 0.0 && drift <= 1.0))
         problem("drift", "expected an exponent from 0 to 1, for example 0.5");
+}
+
+Facts as_never_counted(Facts facts, const std::set<std::string> &kernels) {
+    std::erase_if(facts.kernels, [&](const CompiledWork &its) { return kernels.contains(its.kernel); });
+    if (facts.kernels.empty())
+        return facts;
+    const auto median = [&](auto number) {
+        std::vector<double> values;
+        for (const CompiledWork &kernel : facts.kernels)
+            values.push_back(number(kernel));
+        return percentile(std::move(values), 0.5);
+    };
+    CompiledWork usual;
+    usual.merging = median([](const CompiledWork &kernel) { return kernel.merging; });
+    usual.pace.ffma_clocks = median([](const CompiledWork &kernel) { return kernel.pace.ffma_clocks; });
+    usual.pace.other_clocks = median([](const CompiledWork &kernel) { return kernel.pace.other_clocks; });
+    usual.pace.alu_share = median([](const CompiledWork &kernel) { return kernel.pace.alu_share; });
+    usual.pace.copy_alu_share = median([](const CompiledWork &kernel) {
+        return kernel.pace.copy_alu_share.value_or(kernel.pace.alu_share);
+    });
+    for (const std::string &kernel : kernels) {
+        usual.kernel = kernel;
+        facts.kernels.push_back(usual);
+    }
+    return facts;
 }
 
 Facts read_facts(const std::string &text, const std::string &file) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,11 @@ struct Facts {
 
     void check(const FieldProblem &problem) const;
 };
+
+/// The facts in which `kernels` have those of a kernel that was never counted: every number is the median
+/// over the other kernels and their variants, but instructions are those that the plan counts. No kernels
+/// where no other one was counted.
+Facts as_never_counted(Facts facts, const std::set<std::string> &kernels);
 
 /// Throws InputError with every problem at once. `file` only names the text in messages.
 Facts read_facts(const std::string &text, const std::string &file);

@@ -75,6 +75,7 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : of.ffma_latency->value;
     m.shared_latency = shared_latency_of(gpu);
+    m.constant_latency = p.constant_l2_latency ? p.constant_l2_latency->value.value : 0.0;
     m.l1_latency_s = (p.l1_latency ? p.l1_latency->value.value : m.shared_latency) / m.clock;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;

@@ -24,6 +24,8 @@ struct Machine {
     double outer_rate;  ///< of FFMAs of an outer product: three registers each
     double snaked_rate; ///< of an outer product that is walked in serpentine order
     double shared_bw, ffma_latency, shared_latency;
+    double constant_latency; ///< of a line that the first constant cache lacks; 0 where the profile lacks it
+                             ///< (F24)
     FittedNumbers fitted;
     Omitted omitted;
     bool fills_issue;      ///< multiply-adds take every issue slot at their peak rate

@@ -119,10 +119,12 @@ T chain_leaf(const Partition &part, const StepWork &work, const Machine &m, By b
     const bool copies_apart = part.copy_warps > 0 && by == By::roles;
     const double clocks = pace.other_clocks,
                  copy_clocks = copies_apart ? clocks : part.once_clocks.value_or(m.ffma_latency);
+    const double constant_clocks =
+        pace.constant_clocks > 0.0 ? pace.constant_clocks : m.constant_latency; // not counted: as probed
     const double looks_up = m.has(Equation::F16) ? work.turns * m.shared_latency : 0.0;
     const double computing = (ffmas * std::max(pace.ffma_clocks, m.ffma_latency / sums) +
                               (others - copying) * clocks + (copies_apart ? 0.0 : looks_up) +
-                              (m.has(Equation::F24) ? work.constant_lines * pace.constant_clocks : 0.0)) /
+                              (m.has(Equation::F24) ? work.constant_lines * constant_clocks : 0.0)) /
                              busy_warps(part);
     const double all_warps = std::max(busy_warps(part), static_cast<double>(part.threads) / 32.0);
     const double longest_copier = by == By::roles ? part.longest_copier.value_or(1.0) : 1.0;

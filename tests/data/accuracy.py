@@ -35,7 +35,7 @@ MODELS = {
     "without counters": "without counters: no facts and no fit, constants stay",
     "probes and counters": "probes and counters: facts, no fit, constants stay",
     "four numbers fitted": "four numbers fitted to times, for all kernels",
-    "new kernel": "a new kernel: its own facts and times left out",
+    "new kernel": "a new kernel: its own counters and times left out",
 }
 
 # Of these the rows of README.md, and what it calls them.
@@ -210,7 +210,7 @@ in [ablation.md](ablation.md), and where the forecast misses in [evidence.md](ev
 `convcast report data/recorded/h200/sweep.json.gz`: 200 shapes drawn at random, with a cold L2. A fifth of the shapes is the training
 part. "Without counters" has no facts and nothing fitted to times. "Probes and counters" adds the facts of the kernels, which were regressed
 on counters of the training part, and "four numbers fitted" the fit to its times. "New kernel" is judged strategy by strategy: its own
-facts and times are left out. The constants of [constants.md](constants.md) stay in every row, also in "without counters": {read_off["code"]} that
+facts and times are left out, and it has the median pace of the other kernels ([W2](equations.md#w2-cycles-per-instruction)), as a kernel of the user's has. The constants of [constants.md](constants.md) stay in every row, also in "without counters": {read_off["code"]} that
 were read off code, {read_off["counters"]} off counters and {read_off["times"]} off times, of calls of all shapes, the test part among them.
 
 Regret is how much longer the first choice among a shape's settings takes than the fastest measured. The roofline and MWP-CWP compute

@@ -119,6 +119,12 @@ TEST(EquationF24, ConstantLinesAreWaitedFor) {
     StepWork work;
     work.constant_lines = 8.0; // of four warps: 8 * 130 / 4
     EXPECT_NEAR(chain(part, work), 260.0, 1e-9);
+    Machine m = round_machine(); // a kernel that was not counted waits as long as the probe did: 8 * 98 / 4
+    m.constant_latency = 98.0;
+    part.pace->constant_clocks = 0.0;
+    EXPECT_NEAR(chain_leaf<Seconds>(part, work, m).value / ns, 196.0, 1e-9);
+    part.pace.reset();
+    EXPECT_NEAR(chain_leaf<Seconds>(part, work, m).value / ns, 196.0, 1e-9);
 }
 
 TEST(EquationF10, IntegersBesideOtherIssue) {

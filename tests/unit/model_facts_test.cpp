@@ -252,6 +252,32 @@ TEST(Facts, AVariantThatWasNotCountedBorrowsAndSaysSo) {
     EXPECT_TRUE(borrowed_facts(plan, {}).empty());
 }
 
+TEST(Facts, AKernelNeverCountedHasTheMedianPaceOfTheOthers) {
+    Facts facts;
+    facts.once_clocks = 3.0;
+    for (const auto &[kernel, clocks] : {std::pair{"a", 2.0}, {"b", 3.0}, {"c", 7.0}, {"new", 100.0}}) {
+        CompiledWork &its = facts.kernels.emplace_back();
+        its.kernel = kernel, its.per_counted = 2.0, its.per_warp = 50.0, its.merging = clocks;
+        its.pace = {.ffma_clocks = 1.0 + clocks, .other_clocks = clocks, .alu_share = 1.0 / clocks};
+    }
+    const Facts judged = as_never_counted(facts, {"new"});
+    ASSERT_THAT(judged.kernels, SizeIs(4));
+    const CompiledWork &usual = judged.kernels.back();
+    EXPECT_EQ(usual.kernel, "new");
+    EXPECT_EQ(usual.pace.ffma_clocks, 4.0);
+    EXPECT_EQ(usual.pace.other_clocks, 3.0);
+    EXPECT_EQ(usual.pace.alu_share, 1.0 / 3.0);
+    EXPECT_EQ(usual.merging, 3.0);
+    EXPECT_EQ(usual.per_counted, 1.0) << "instructions are those that its plan counts";
+    EXPECT_EQ(usual.per_warp, 0.0);
+    EXPECT_EQ(judged.once_clocks, 3.0);
+    EXPECT_EQ(as_never_counted(judged, {"new"}).kernels.back().pace.other_clocks, 3.0) << "not of itself";
+    // Nothing else was counted: nothing is known of it.
+    facts.kernels = {facts.kernels.back()};
+    EXPECT_THAT(as_never_counted(facts, {"new"}).kernels, IsEmpty());
+    EXPECT_THAT(as_never_counted({}, {"new"}).kernels, IsEmpty());
+}
+
 TEST(L2, LosesWhatIsReadAgainTooLate) {
     const GpuProfile profile = find_profile("h200");
     const Gpu gpu(profile);

@@ -187,7 +187,7 @@ std::vector<MeasuredCall> planted_calls(const GpuProfile &profile) {
 TEST(Fit, LeavingAStrategyOutIsFittingWithoutItsCalls) {
     const GpuProfile profile = find_profile("h200");
     const std::vector<MeasuredCall> calls = planted_calls(profile);
-    const std::vector<LeftOut> rows = leave_one_out(calls, profile).strategies;
+    const std::vector<LeftOut> rows = leave_one_out(calls, profile, {}).strategies;
     ASSERT_EQ(rows.size(), 3u);
     for (std::size_t i = 0; i < 2; ++i) {
         std::vector<MeasuredCall> others;
@@ -253,7 +253,7 @@ TEST(Fit, ANewKernelHasNoFactsOfItsOwn) {
                 part.step.load_bytes *= 2.0, part.step.instructions *= 2.0;
             call.time_s = forecast_term(call.plan, call.shape, profile, {})->value_s;
         }
-    const LeaveOneOut judged = leave_one_out(calls, profile);
+    const LeaveOneOut judged = leave_one_out(calls, profile, {});
     ASSERT_EQ(judged.calls.size(), 2u);
     for (const JudgedCall &its : judged.calls) {
         ASSERT_FALSE(its.call->training);
@@ -278,7 +278,7 @@ TEST(Fit, SaysWhatIsMissing) {
     std::vector<MeasuredCall> calls = planted_calls(profile);
     for (MeasuredCall &call : calls)
         call.strategy = "one";
-    EXPECT_THAT([&] { leave_one_out(calls, profile); },
+    EXPECT_THAT([&] { leave_one_out(calls, profile, {}); },
                 ThrowsMessage<UsageError>(HasSubstr("two strategies")));
     for (MeasuredCall &call : calls)
         call.training = false;
