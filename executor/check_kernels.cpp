@@ -25,6 +25,7 @@
 namespace convcast {
 namespace {
 
+/// Copies what the compiler says of a kernel; spilled registers are a problem.
 void note_facts(CheckedKernel &kernel, const KernelFacts &facts) {
     kernel.registers = facts.registers;
     kernel.static_shared_bytes = facts.static_shared_bytes;
@@ -36,7 +37,7 @@ void note_facts(CheckedKernel &kernel, const KernelFacts &facts) {
                                      facts.spill_load_bytes);
 }
 
-/// `kernel` with what the compiler made of it by `compile`; its name, launch and cap are there.
+/// `kernel`, whose name, threads and shared memory are set, with the facts that `compile` gives or its error.
 CheckedKernel checked(CheckedKernel kernel, const Gpu &gpu, const std::function<KernelFacts()> &compile) {
     try {
         const KernelFacts facts = compile();
@@ -49,6 +50,7 @@ CheckedKernel checked(CheckedKernel kernel, const Gpu &gpu, const std::function<
     return kernel;
 }
 
+/// A kernel of a plan. More registers or fewer CTAs of an SM than planned are a problem.
 CheckedKernel checked(KernelCache &kernels, const Partition &part, const Gpu &gpu) {
     CheckedKernel kernel;
     kernel.kernel = name_expression(part);
@@ -86,13 +88,13 @@ std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Pla
                                  part.ctas_per_sm)
                         .second)
                     list.push_back(checked(kernels, part, gpu));
-    const std::vector<CompileRequest> helpers = {reference_request(compute_capability),
-                                                 im2col_request(compute_capability)};
-    const std::vector<Compiler::Outcome> outcomes = compiler.compile_all(helpers, threads);
-    for (std::size_t i = 0; i < helpers.size(); ++i) {
+    const std::vector<CompileRequest> without_plans = {reference_request(compute_capability),
+                                                       im2col_request(compute_capability)};
+    const std::vector<Compiler::Outcome> outcomes = compiler.compile_all(without_plans, threads);
+    for (std::size_t i = 0; i < without_plans.size(); ++i) {
         if (const auto *why = std::get_if<std::string>(&outcomes[i])) {
             CheckedKernel &kernel = list.emplace_back();
-            kernel.kernel = helpers[i].name;
+            kernel.kernel = without_plans[i].name;
             kernel.problem = *why;
             continue;
         }
@@ -119,13 +121,13 @@ CheckedKernel check_own_kernel(Compiler &compiler, const OwnKernel &kernel, cons
     planned.register_cap = launch.registers;
     planned.threads = launch.threads();
     planned.dynamic_shared_bytes = launch.shared_bytes;
-    CheckedKernel made = checked(std::move(planned), gpu, [&] {
+    CheckedKernel compiled = checked(std::move(planned), gpu, [&] {
         return compiler.compile(own_request(kernel, launch, shape, gpu, compute_capability))
             .facts(launch.expression);
     });
-    if (made.ctas_per_sm && *made.ctas_per_sm < 1)
-        made.problem = "no CTA of it fits an SM";
-    return made;
+    if (compiled.ctas_per_sm && *compiled.ctas_per_sm < 1)
+        compiled.problem = "no CTA of it fits an SM";
+    return compiled;
 }
 
 } // namespace convcast

@@ -1,4 +1,4 @@
-// What is finished of a run while it goes on: what an interrupted one leaves behind.
+// Keeps the finished part of a run while it goes on, so that an interrupted run leaves something behind.
 #pragma once
 
 #include "model/record/run.hpp"
@@ -7,29 +7,29 @@
 
 namespace convcast {
 
-/// How a run ended. incomplete: the time given was over before its last case, or a case has no timeline or
-/// exact counts that should have.
+/// How a run ended. `incomplete`: its time was over before the last case, or a case lacks a timeline or exact
+/// counts that were asked for.
 enum class RunEnd { finished, incomplete, interrupted, device_lost };
 
-/// A case that `run` would run: it was neither measured nor refused.
+/// Whether `run` would run the case: it was neither measured nor refused.
 bool is_open(const Case &item);
 
-/// A forecast is `ok` before anything ran; from here on such a case is not_run until it is.
+/// Gives open cases whose status is `ok`, as a forecast leaves them, the status not_run.
 void mark_not_run(Run &run);
 
-/// A copy of a run that keeps up with it case by case: as long as kernels are compiled or the GPU hangs,
-/// another thread may write it. The caller sees to it that only one thread uses it at a time.
+/// A copy of a run that is updated case by case. It can be written by another thread even while the run's own
+/// thread compiles or the GPU hangs. The caller must let only one thread use it at a time.
 class KeptRun {
   public:
     explicit KeptRun(const Run &run) : run_(run) {}
 
-    /// Takes over the conditions and every case that was settled since. A case that was not reached keeps
-    /// what an earlier run found of it.
+    /// Copies the conditions and every case that was settled since the last update. A case that was not
+    /// reached keeps what an earlier run found. `run` has the same cases as this.
     void update(const Run &run);
-    /// Takes over one case as it is, settled or not. Requires index < run.cases.size().
+    /// Copies one case as it is, settled or not. Requires index < run.cases.size().
     void update(const Run &run, std::size_t index);
 
-    /// The run as an interrupt leaves it: what was not reached says so.
+    /// The run as an interrupt leaves it: cases that were not reached have the reason "interrupted".
     Run interrupted() const;
 
   private:

@@ -31,7 +31,8 @@ namespace {
 
 constexpr const char *call_line = "call", *ok_line = "ok", *bad_line = "bad ";
 
-/// What went wrong with a single call; "" if nothing did.
+/// Calls a kernel once. Returns what went wrong; "" if nothing did. Throws DeviceLost if the GPU's state is
+/// broken.
 std::string tried(const ConvCall &call, const ConvShape &shape, const std::function<void()> &before_call) {
     const Inputs inputs = real_inputs(shape, 1);
     const DeviceBuffer<float> input{std::span(inputs.input)}, filters{std::span(inputs.filters)};
@@ -54,23 +55,24 @@ std::string tried(const ConvCall &call, const ConvShape &shape, const std::funct
     return "";
 }
 
+/// Ends of lines become vertical tabs, which try_own_kernels_apart() turns back.
 std::string on_one_line(std::string text) {
     std::replace(text.begin(), text.end(), '\n', '\v');
     return text;
 }
 
-/// What a program that reads `input` said on its standard output until it ended, in whole lines, and the
-/// signal that ended it, or 0.
 struct Said {
     std::vector<std::string> lines;
-    int signal = 0;
+    int signal = 0; ///< that ended the program; 0: none
 };
+/// Runs a program with `input` on its standard input. Returns the whole lines that it wrote until it ended.
+/// Throws GpuError if it cannot be started.
 Said said_by(std::vector<std::string> words, const std::string &input) try {
     const MemoryFile in(input), out;
     const int signal = Child(std::move(words), {in.descriptor(), out.descriptor(), -1}).end().signal;
     std::vector<std::string> lines = split(out.content(), '\n');
     if (!lines.empty())
-        lines.pop_back(); // what stands behind the last end of a line
+        lines.pop_back(); // the rest behind the last end of a line: no whole line
     return {std::move(lines), signal};
 } catch (const std::system_error &error) {
     throw GpuError(std::string("no process of its own for own kernels: ") + error.what());
@@ -95,7 +97,7 @@ void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, c
             if (kernel != nullptr) {
                 const MadeCall made = own_kernel_call(item, *kernel, shape, profile, compiler,
                                                       device.facts().compute_capability());
-                if (const auto *call = std::get_if<CaseCall>(&made)) // else the run says why
+                if (const auto *call = std::get_if<CaseCall>(&made)) // else run_case gives the reason
                     wrong = tried(call->call, shape, [&] {
                         say(call_line);
                         ::alarm(own_trial_seconds);
@@ -122,7 +124,7 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
     for (Case &item : run.cases)
         if (is_open_own(item)) {
             open.push_back(&item);
-            if (item.status == Status::failed) // an earlier run's word may be out of date
+            if (item.status == Status::failed) // found by an earlier run, and perhaps no longer so
                 item.status = Status::not_run, item.reason = "not run yet";
         }
     std::set<std::size_t> failed;
@@ -138,7 +140,7 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
         std::vector<std::string> all = {program};
         all.insert(all.end(), words.begin(), words.end());
         const Said said = said_by(std::move(all), write_run(rest));
-        const auto fails = [&](std::string why) {
+        const auto fails = [&](std::string why) { // the case `at`; goes on to the next
             std::replace(why.begin(), why.end(), '\v', '\n');
             open[at]->status = Status::failed;
             open[at]->reason = std::move(why);

@@ -57,11 +57,12 @@ class Analysis {
         note_unusable();
         profile_.checks = cross_checks(raw_, profile_);
         profile_.notes = std::move(findings_.notes);
-        // What cannot be read again is no profile: limits that no GPU has, an empty id.
+        // Reading it again refuses limits that no GPU has, and an empty id.
         return read_profile(write_profile(profile_), "the profile of these samples");
     }
 
   private:
+    /// Finds the fields that are the best median of a probe's configurations (ProbeField::better).
     void find_best() {
         std::map<std::string, const char *> units; // of fields
         for_each_param(profile_, [&](const std::string &name, auto &field) {
@@ -83,7 +84,7 @@ class Analysis {
             }
     }
 
-    /// What the configurations that were not chosen showed: how far behind the best of them is.
+    /// Notes how many configurations were not chosen for `field`, and how far behind the best of them is.
     void note_others(const std::string &field, const std::vector<Configuration> &found,
                      const Configuration &best, Better better) {
         std::vector<Configuration> others;
@@ -99,6 +100,8 @@ class Analysis {
                         100.0 * next.spread.p50 / best.spread.p50));
     }
 
+    /// Moves every answer into its field of the profile, or into `missing` where it has no value or none that
+    /// is plausible for its unit.
     void give_params() {
         for_each_param(profile_, [&](const std::string &name, auto &field) {
             using Q = decltype(field->value);
@@ -122,7 +125,7 @@ class Analysis {
                 return;
             }
             std::optional<Interval> interval = evidence.interval;
-            if (interval) // what few samples give when drawn again can lie beside what they gave
+            if (interval) // of few samples, the resampled interval may not contain the value itself
                 interval = Interval{std::min(interval->low, evidence.value),
                                     std::max(interval->high, evidence.value)};
             field = Param<Q>{Q(evidence.value), Source::measured, evidence.by,
@@ -130,6 +133,7 @@ class Analysis {
         });
     }
 
+    /// Notes the fields whose samples are two separate groups.
     void note_populations() {
         for_each_param(profile_, [&](const std::string &name, auto &field) {
             if (field && field->populations.size() > 1)
@@ -141,7 +145,7 @@ class Analysis {
         });
     }
 
-    /// One line a probe. A clock that is not known is no slow one.
+    /// Notes, one line a probe, how many samples were throttled. An unknown clock, 0, does not count as slow.
     void note_throttling() {
         const double reference = profile_.sm_clock ? profile_.sm_clock->value.value : raw_.max_sm_clock_hz;
         for (const Probe &probe : probes()) {
@@ -168,7 +172,8 @@ class Analysis {
             findings_.notes.push_back("limits.cores_per_sm: " + assumed->second);
     }
 
-    /// Configurations that none of the numbers used although their probe gave others. One line a probe.
+    /// Notes, one line a probe, the configurations that select() left out although their probe has usable
+    /// ones.
     void note_unusable() {
         for (const Probe &probe : probes()) {
             std::size_t unusable = 0, all = 0;

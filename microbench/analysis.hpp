@@ -1,4 +1,4 @@
-// Samples to profile, without a GPU: the same raw file always gives the same profile.
+// Makes a profile from samples, without a GPU. The same raw file always gives the same profile.
 #pragma once
 
 #include "microbench/samples.hpp"
@@ -9,21 +9,22 @@
 
 namespace convcast {
 
-/// A sample that ran below this part of the SM clock under load is reported, never dropped.
+/// A sample at less than this part of the SM clock under load counts as throttled: reported, never dropped.
 constexpr double throttled_below = 0.9;
 
-/// A value is the median of its samples; of several configurations of one probe the best counts, and they are
-/// never mixed. A field without good samples is absent, with the reason in `missing`. Numbers that must agree
-/// are in `checks`; configurations not chosen, separate populations, throttled samples and how well formulas
-/// fit are in `notes`. What comes out is a profile that read_profile accepts; throws InputError, with the
-/// places, if the limits or the id in it cannot be those of one.
+/// The profile that the samples give, under the name `id`. A value is the median of its samples; of several
+/// configurations of one probe the best counts, and their samples are never mixed. A field without good
+/// samples is absent, with the reason in `missing`. Numbers that must agree are in `checks`; configurations
+/// not chosen, separate populations, throttled samples and how well formulas fit are in `notes`. read_profile
+/// accepts the profile; throws InputError, which names the fields, if no profile may have these limits or
+/// this id.
 GpuProfile analyze(const RawSamples &raw, const std::string &id);
 
-/// Numbers of `profile`, which came from `raw`, that must agree with each other or with what the driver
-/// states. A check that lacks a number is not there.
+/// Checks that numbers of `profile`, which was made from `raw`, agree with each other and with what the
+/// driver states. A check is left out if a number for it is missing.
 std::vector<ProfileCheck> cross_checks(const RawSamples &raw, const GpuProfile &profile);
 
-/// Whether only published profiles have the field, since a measured one has a curve in its place.
+/// Whether only published profiles have the field: a measured profile has a curve in its place.
 bool is_of_published_profiles(const std::string &field);
 
 } // namespace convcast

@@ -20,9 +20,10 @@
 namespace convcast {
 namespace {
 
-constexpr double slack = 1.02; // of clocks that the driver tells, and between two measurements
+constexpr double two_ways = 0.15; // one number found in two ways may differ by this part; chosen
+constexpr double slack = 1.02;    // a number may be 2 % above its limit: clocks and measurements vary so much
 
-/// A number of a profile that came from one probe or another.
+/// A number of a profile, whichever probe it came from.
 struct Known {
     double value;
     const char *unit;
@@ -37,6 +38,7 @@ std::map<std::string, Known> numbers_of(const GpuProfile &profile) {
     return numbers;
 }
 
+/// Each function below adds the checks of one group to the list that run() gives.
 class Checks {
   public:
     Checks(const RawSamples &raw, const GpuProfile &profile)
@@ -65,7 +67,7 @@ class Checks {
         checks_.push_back({std::move(name), passed, std::move(text)});
     }
 
-    /// `value` may not be above `limit`, by `because`.
+    /// Checks that `value` is not above `limit`. `what` names the value, `because` says why the limit holds.
     void at_most(std::string name, const std::string &what, double value, double limit, const char *unit,
                  const std::string &because) {
         add(std::move(name), value <= slack * limit,
@@ -73,17 +75,19 @@ class Checks {
                         because));
     }
 
+    /// The same check of a field; none if the field is missing or `limit` is 0, which means unknown.
     void at_most(std::string name, const std::string &field, double limit, const std::string &because) {
         if (const auto at = numbers_.find(field); at != numbers_.end() && limit > 0.0)
             at_most(std::move(name), field, at->second.value, limit, at->second.unit, because);
     }
 
-    /// Two ways to the same number, within the part `tolerance`.
+    /// Checks that `one` is within the part `tolerance` of `other`: the same number found in two ways.
     void equal(const char *name, double one, double other, double tolerance, const std::string &text) {
         add(name, std::abs(one / other - 1.0) <= tolerance,
             fmt::format("{}; to agree within {:.0f} %", text, 100.0 * tolerance));
     }
 
+    /// Clock, FFMA rate and peak against the driver's limits; FFMA latency against the rate of one warp.
     void clocks_and_lanes() {
         at_most("sm_clock_limit", "sm_clock", raw_.max_sm_clock_hz, "the driver's highest SM clock");
         at_most("ffma_lanes", "ffma_rate", raw_.limits.cores_per_sm, "one a clock on each FP32 lane");
@@ -106,8 +110,9 @@ class Checks {
         }
     }
 
+    /// No bandwidth of DRAM is above what its pins can carry.
     void pins() {
-        const double pin_rate = 2.0 * raw_.memory_clock_hz * raw_.memory_bus_bits / 8.0;
+        const double pin_rate = 2.0 * raw_.memory_clock_hz * raw_.memory_bus_bits / 8.0; // B/s
         if (!(pin_rate > 0.0 && std::isfinite(pin_rate)))
             return;
         const char *because = "2 * memory clock * bus width, beyond which L2 must have served";
@@ -122,7 +127,7 @@ class Checks {
                         "B/s", because);
     }
 
-    /// A level of memory is not slower than the one behind it.
+    /// L2 is not slower than DRAM, whose bytes pass through it.
     void levels() {
         for (const std::string way : {"read", "write"})
             at_most("l2_" + way + "_above_dram", "dram_" + way + "_bandwidth",
@@ -130,7 +135,7 @@ class Checks {
                     "l2_" + way + "_bandwidth, through which it goes");
     }
 
-    /// Latencies that are there, in an order in which they ascend.
+    /// Checks that the latencies of `levels` ascend in this order; missing ones are left out.
     void ascending(const char *name, const std::vector<std::string> &levels, const char *because) {
         std::vector<std::string> words;
         std::string wrong, before;
@@ -148,6 +153,7 @@ class Checks {
                 fmt::format("{} clk, to ascend: {}{}", join(words, ", "), because, wrong));
     }
 
+    /// Latencies ascend from each level of memory to the next.
     void latencies() {
         ascending("latency_order",
                   {"l1_latency", "l2_latency", "l2_far_latency", "dram_latency", "dram_tlb_latency"},
@@ -158,6 +164,8 @@ class Checks {
         ascending("atomic_latency_order", {"shared_latency", "atomic_latency"}, "atomic adds are done in L2");
     }
 
+    /// Little's law: bytes in flight = latency * bandwidth. The fit of dram_read_curve, of a loaded memory,
+    /// must have the latency and the bytes that the idle latency and the bandwidth give.
     void little_law() {
         constexpr double tolerance = 0.25; // a loaded memory takes longer than an idle one
         const std::vector<double> seconds = dram_latency_seconds(raw_);
@@ -178,21 +186,22 @@ class Checks {
                 fit.bandwidth / 1e9, fit.paper_bytes, 100.0 * tolerance));
     }
 
+    /// Sizes of caches and shared memory as found against those that the driver states.
     void capacities() {
         if (p_.l2_seen_bytes && raw_.limits.l2_bytes > 0) {
-            // Of a random cycle 1.39 times the size of a cache that replaces lines at random half of the
-            // loads hit.
-            constexpr double least = 0.4, half = 0.7, most = 1.4;
+            // The knee is where half of the loads still hit. With random replacement, a random cycle does so
+            // at 1.39 times the size of the cache.
+            constexpr double least = 0.4, half = 0.7, most = 1.4; // parts of the size that the driver states
             const double seen = p_.l2_seen_bytes->value.value,
-                         told = static_cast<double>(raw_.limits.l2_bytes);
-            const double part = seen / told;
+                         stated = static_cast<double>(raw_.limits.l2_bytes);
+            const double part = seen / stated;
             add("l2_size", part >= least && part <= most,
                 fmt::format("latency leaves that of L2 beyond {:.4g} B, {:.2f} of the {:.4g} B that the "
                             "driver tells{}; "
                             "to be {} to {}: one SM uses all of it, or its half where L2 has two parts that "
                             "both keep "
                             "what it reads",
-                            seen, part, told,
+                            seen, part, stated,
                             part > half     ? ", all of it"
                             : part >= least ? ", a half"
                                             : "",
@@ -212,6 +221,7 @@ class Checks {
                             p_.shared_per_cta_seen_bytes->value.value, raw_.limits.shared_bytes_per_cta));
     }
 
+    /// Banks and bandwidth of shared memory against the documentation and against each other.
     void shared_memory() {
         if (p_.bank_width && p_.bank_count) {
             const double width = p_.bank_width->value.value, count = p_.bank_count->value.value;
@@ -229,7 +239,7 @@ class Checks {
         conflict_cost_of_banks();
     }
 
-    /// The two ways to the width: conflicts, and what wider loads gain.
+    /// Checks the width of a bank, `width` bytes as conflicts show it, against what wider loads gain.
     void bank_width_by_elements(double width) {
         std::optional<double> four, eight;
         for (const Configuration &configuration :
@@ -242,7 +252,7 @@ class Checks {
                 eight = std::max(eight.value_or(0.0), configuration.spread.p50);
         }
         if (four && eight)
-            equal("bank_width_by_elements", 4.0 * *eight / *four, width, 0.15,
+            equal("bank_width_by_elements", 4.0 * *eight / *four, width, two_ways,
                   fmt::format(
                       "loads of 8 B a lane reach {:.4g} B/clk, of 4 B {:.4g} B/clk, as banks of {:.3g} B do; "
                       "bank_width is {} B by conflicts",
@@ -260,13 +270,15 @@ class Checks {
         }
     }
 
+    /// Checks the cost of a conflict against the slope of the probe `banks`, where strides make the
+    /// conflicts.
     void conflict_cost_of_banks() {
         if (!p_.conflict_cost || !p_.bank_width || !p_.bank_count)
             return;
         std::vector<double> degrees, cycles;
         for (const SweepPoint &point :
              sweep(raw_, "banks", UnitOf<Cycles>::text, "stride_words", Better::lowest).points) {
-            if (point.x > 1024.0 || point.x != std::floor(point.x))
+            if (point.x > 1024.0 || point.x != std::floor(point.x)) // as derive_banks() does
                 continue;
             const int degree =
                 conflict_degree(static_cast<int>(point.x), static_cast<int>(p_.bank_width->value.value),
@@ -277,19 +289,20 @@ class Checks {
             cycles.push_back(point.configuration.spread.p50);
         }
         if (const std::optional<Line> line = fit_line(degrees, cycles); line && line->slope > 0.0)
-            equal("conflict_cost_banks", p_.conflict_cost->value.value, line->slope, 0.15,
+            equal("conflict_cost_banks", p_.conflict_cost->value.value, line->slope, two_ways,
                   fmt::format("one way more costs {:.4g} clk by chosen conflicts, {:.4g} clk by strides",
                               p_.conflict_cost->value.value, line->slope));
     }
 
+    /// Checks the sector found by time against the one counted.
     void granularity() {
         const Answer timed = stride_granule(raw_, 0), counted = stride_granule(raw_, 2);
         if (!timed.evidence || !counted.evidence)
             return;
-        // Time follows the link that moves more for what it carries: DRAM's where its granule is larger.
+        // Time follows the link with the larger granule, which may be the one to DRAM.
         const Answer from_dram = stride_granule(raw_, 1);
         const double seen = timed.evidence->value, sector = counted.evidence->value;
-        const auto near = [&](double bytes) { return std::abs(seen / bytes - 1.0) <= 0.15; };
+        const auto near = [&](double bytes) { return std::abs(seen / bytes - 1.0) <= two_ways; };
         const bool by_dram = from_dram.evidence && near(from_dram.evidence->value);
         add("sector_by_time", near(sector) || by_dram,
             fmt::format("time grows with the stride up to {:.4g} B a lane; sectors of {:.4g} B move between "
@@ -301,10 +314,11 @@ class Checks {
                         from_dram.evidence ? "either" : "it"));
     }
 
+    /// Launching from a graph is not slower than from a stream.
     void launches() {
         if (!p_.stream_launch_period || !p_.graph_launch_period)
             return;
-        constexpr double noise = 0.9;
+        constexpr double noise = 0.9; // the periods may be this much in the wrong order
         const double stream = p_.stream_launch_period->value.value,
                      graph = p_.graph_launch_period->value.value;
         add("launch_period_order", stream >= noise * graph,

@@ -19,8 +19,8 @@
 namespace convcast {
 namespace {
 
-/// The next point; left out where it is none that a profile may have: behind the last one along x, and
-/// drawable.
+/// Appends a point to the series, unless a profile may not have it: its x must be above the last one's, and
+/// its numbers within CurveSeries::range_of.
 void append(CurveSeries &series, double x, double y, double low, double high) {
     const auto fits = [](const char *field, double value) {
         const Range range = CurveSeries::range_of(field);
@@ -39,8 +39,10 @@ void append(CurveSeries &series, double x, const Spread &spread) {
     append(series, x, spread.p50, spread.p05, spread.p95);
 }
 
+/// The curve of a probe, as `kind` describes it, from its best configurations at each x.
 Curve curve_of(const RawSamples &raw, std::string_view probe, const ProbeCurve &kind) {
-    std::map<std::optional<double>, std::map<double, Configuration>> lines; // one of those that lack the knob
+    // By the value of line_knob, absent for the configurations without the knob; then by x.
+    std::map<std::optional<double>, std::map<double, Configuration>> lines;
     for (const Configuration &configuration : select(raw, probe, kind.y.unit).found) {
         double x = 1.0;
         for (const std::string_view name : kind.x_knobs)
@@ -62,17 +64,23 @@ Curve curve_of(const RawSamples &raw, std::string_view probe, const ProbeCurve &
     return curve;
 }
 
-/// What moves for each useful byte. The time of a useful byte, against the fastest point's, is such a number
-/// too, and so lies beside the counters.
+/// Bytes moved for each useful byte over the knob `x`: by counters, and beside them by time, as the time of a
+/// useful byte over that of the fastest point.
 Curve granularity(const RawSamples &raw, const char *probe, const char *x, const char *x_name) {
-    Curve curve{x_name, "B", "moved for each useful byte", "1", true, true, {}};
+    Curve curve{.x_name = x_name,
+                .x_unit = "B",
+                .y_name = "moved for each useful byte",
+                .y_unit = "1",
+                .x_logarithmic = true,
+                .y_logarithmic = true,
+                .series = {}};
     const std::vector<Configuration> timed = select(raw, probe, "B/s", {{"level", 0.0}}).found;
     const double best = timed.empty() ? 0.0 : best_of(timed, Better::highest).spread.p50;
     for (const auto &[level, what] : {std::pair{0.0, "by time, against the fastest"},
                                       {1.0, "between DRAM and L2, by counter"},
                                       {2.0, "between L2 and SMs, by counter"}})
         for (const auto &[aligned, where] : {std::pair{1.0, ""}, {0.0, ", not aligned"}}) {
-            // Strides have no knob "aligned"; they are where the aligned segments are.
+            // Strides have no knob "aligned", and are drawn as the aligned segments are.
             const std::vector<SweepPoint> points =
                 sweep(raw, probe, level == 0.0 ? "B/s" : "1", x,
                       level == 0.0 ? Better::highest : Better::lowest,
@@ -95,13 +103,14 @@ Curve granularity(const RawSamples &raw, const char *probe, const char *x, const
 
 } // namespace
 
+/// Clocks of an iteration of each mix, beside the longer of its parts alone and the sum of both.
 Curve draw_beside_shared(const RawSamples &raw) {
     Curve curve{"FFMAs per shared load",
                 "1",
                 "time of an iteration",
                 "clk",
-                true,
-                true,
+                /*x_logarithmic=*/true,
+                /*y_logarithmic=*/true,
                 {{"together", {}, {}, {}, {}}, {"longer alone", {}, {}, {}, {}}, {"sum", {}, {}, {}, {}}}};
     for (const Mix &mix : mixes_of(raw)) {
         const double x = mix.ffmas / mix.loads;

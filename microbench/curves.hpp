@@ -1,4 +1,4 @@
-// The pictures behind the numbers: every probe that sweeps a knob, as lines.
+// The curves of a profile: every probe that sweeps a knob, as lines.
 #pragma once
 
 #include "microbench/samples.hpp"
@@ -9,10 +9,12 @@
 
 namespace convcast {
 
-/// By probe. A probe whose samples differ in no place on its x axis has none.
+/// The curve of each probe that has one, by the probe's name. A probe with too few places on the x axis
+/// (ProbeCurve::least_points, else 2) has none.
 std::map<std::string, Curve> curves_of(const RawSamples &raw);
 
-/// Those that are no plain sweep over a knob.
+// The curves that are no plain sweep over a knob (ProbeUse::draw).
+
 Curve draw_beside_shared(const RawSamples &raw);
 Curve draw_strides(const RawSamples &raw);
 Curve draw_segments(const RawSamples &raw);

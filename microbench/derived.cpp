@@ -25,20 +25,24 @@ constexpr const char *clk = UnitOf<Cycles>::text, *bytes_per_s = UnitOf<Bandwidt
                      *plain = UnitOf<Plain>::text, *seconds = UnitOf<Seconds>::text;
 constexpr const char *resampled = "interval by bootstrap over the samples of each point";
 
-/// What `number` makes of the medians of several sets of samples.
+/// The value of `number` for the medians of several sets of samples, with an interval by resampling each set.
+/// `number` must have a value for the medians themselves.
 Evidence fitted(std::string by, const std::vector<std::vector<double>> &samples,
                 const std::function<std::optional<double>(const std::vector<double> &)> &number) {
     std::vector<double> medians;
     for (const std::vector<double> &values : samples)
         medians.push_back(median_of(values));
-    return {number(medians).value(), std::move(by), {}, bootstrap_interval(samples, number)};
+    return {.value = number(medians).value(),
+            .by = std::move(by),
+            .interval = bootstrap_interval(samples, number)};
 }
 
 } // namespace
 
 // ---- latencies ----
 
-/// Of several SMs the median one; each SM is heard once, however many samples it gave.
+/// The median over the SMs of each SM's own median: an SM counts once, however many samples it gave. SMs
+/// differ, since some are nearer to a part of L2 than others.
 void derive_l2_latency(const RawSamples &raw, Findings &findings) {
     const Selection selection = select(raw, "l2_latency", clk);
     if (selection.found.empty())
@@ -61,32 +65,36 @@ void derive_tlb_latency(const RawSamples &raw, Findings &findings) {
     const auto [points, why] = sweep(raw, "tlb_latency", clk, "region_bytes", Better::lowest);
     if (points.empty())
         return findings.lack("dram_tlb_latency", why);
-    // TLBs that reach over all of the largest region are never missed; then there is nothing to report.
-    constexpr double clearly_longer = 1.1;
-    const double known = points.front().configuration.spread.p50,
+    // A TLB that covers the largest region is never missed; then there is nothing to report.
+    constexpr double clearly_longer = 1.1; // chosen
+    const double smallest = points.front().configuration.spread.p50,
                  largest = points.back().configuration.spread.p50;
-    if (points.size() > 1 && largest < clearly_longer * known)
+    if (points.size() > 1 && largest < clearly_longer * smallest)
         return findings.lack(
             "dram_tlb_latency",
             fmt::format("no TLB miss seen: {:.4g} clk in a region of {:.4g} GiB, {:.4g} clk in one of "
                         "{:.4g} GiB",
-                        known, points.front().x / 0x1p30, largest, points.back().x / 0x1p30));
+                        smallest, points.front().x / 0x1p30, largest, points.back().x / 0x1p30));
     findings.give("dram_tlb_latency", evidence_of(points.back().configuration));
 }
 
 namespace {
 
-/// What latency by footprint shows of one cache: the points it serves and the last of them.
+/// A cache as it shows in the latencies of a sweep over footprints: the points where it serves every load,
+/// and those where the next level does.
 struct Cache {
     Plateau plateau, next;
-    std::size_t knee = 0;
+    std::size_t knee = 0; ///< index of the last footprint that still counts as inside the cache
 };
 
-constexpr double one_level = 0.08; // that much latency may differ within a plateau
-constexpr double leaves = 0.15;    // of the way to the next level: a cache loses some sets before others
-constexpr double midway = 0.5; // half of the loads still hit: of a far half of L2 many do beyond the near one
+// Chosen; the test Analysis.CapacitiesOfManyCaches shows what they tell apart.
+constexpr double one_level = 0.08; // latencies of one plateau differ by at most this part
+// A footprint is inside a cache until latency has gone this part of the way to the next level's:
+constexpr double leaves = 0.15; // a full cache loses some of its sets before others
+constexpr double midway = 0.5;  // L2 with a far half: beyond the near half many loads still hit the far one
 
-/// The first cache of a sweep: its plateau begins at one of the two smallest footprints.
+/// The first cache of a sweep, whose plateaus have at least `least_points` points. Absent unless its plateau
+/// begins at one of the two smallest footprints and a higher one follows.
 std::optional<Cache> first_cache(const std::vector<double> &latencies, std::size_t least_points) {
     const std::vector<Plateau> plateaus = plateaus_of(latencies, one_level, least_points);
     if (plateaus.size() < 2 || plateaus[0].first > 1 || plateaus[1].level <= plateaus[0].level)
@@ -94,11 +102,13 @@ std::optional<Cache> first_cache(const std::vector<double> &latencies, std::size
     return Cache{plateaus[0], plateaus[1], knee_after(latencies, plateaus[0], plateaus[1].level, leaves)};
 }
 
-/// L2 of a sweep far beyond it. Its last plateau counts, so that a far half of L2 is not taken for DRAM; the
-/// driver's size only tells that plateau from those of DRAM with and without the TLBs.
+/// L2, from a sweep that goes far beyond it; absent if the sweep does not, or shows no such level. Of several
+/// plateaus that begin inside L2 the last counts, so that a far half of L2 is not taken for DRAM. `l2_bytes`,
+/// the driver's size, only tells that plateau from those of DRAM, which differ by whether the TLBs hit.
 std::optional<Cache> second_cache(const std::vector<double> &footprints, const std::vector<double> &latencies,
                                   double l2_bytes) {
-    constexpr double far_beyond = 1.5, surely_inside = 0.9, higher = 1.15;
+    constexpr double far_beyond = 1.5, surely_inside = 0.9; // of l2_bytes
+    constexpr double higher = 1.15;                         // of the last plateau: a level of its own
     if (footprints.empty() || footprints.back() < far_beyond * l2_bytes)
         return std::nullopt;
     std::vector<Plateau> plateaus = plateaus_of(latencies, one_level, 3);
@@ -106,7 +116,7 @@ std::optional<Cache> second_cache(const std::vector<double> &footprints, const s
         return std::nullopt;
     const std::size_t end = latencies.size() - 1;
     if (plateaus.back().last < end && latencies[end] > higher * plateaus.back().level)
-        plateaus.push_back({end, end, latencies[end]}); // DRAM that the sweep just reaches
+        plateaus.push_back({end, end, latencies[end]}); // DRAM, which only the last point reaches
     std::optional<Cache> found;
     for (std::size_t i = 1; i + 1 < plateaus.size(); ++i)
         if (footprints[plateaus[i].first] <= surely_inside * l2_bytes &&
@@ -116,15 +126,16 @@ std::optional<Cache> second_cache(const std::vector<double> &footprints, const s
     return found;
 }
 
-/// The footprint at the knee of the cache that `find` finds in the medians of the sweep.
+/// Gives `field` the footprint at the knee of `cache`, which `find` found in the sweep. `find` runs again on
+/// resampled medians: from how the knee moves comes the interval.
 void give_capacity(const char *field, const char *probe, const Sweep &footprints, const Cache &cache,
                    const std::function<std::optional<Cache>(const std::vector<double> &)> &find,
                    Findings &findings) {
     findings.give(field, fitted(fmt::format("{} (where latency leaves {:.4g} for {:.4g} clk; {})", probe,
                                             cache.plateau.level, cache.next.level, resampled),
                                 footprints.samples(), [&](const std::vector<double> &medians) {
-                                    const std::optional<Cache> again = find(medians);
-                                    return again ? std::optional(footprints.points[again->knee].x)
+                                    const std::optional<Cache> found = find(medians);
+                                    return found ? std::optional(footprints.points[found->knee].x)
                                                  : std::nullopt;
                                 }));
 }
@@ -144,13 +155,14 @@ void derive_footprints(const RawSamples &raw, Findings &findings) {
     const std::vector<double> footprints = sizes.places(), latencies = sizes.medians();
     const auto l2_bytes = static_cast<double>(raw.limits.l2_bytes);
 
-    const double wanted = 0.75 * l2_bytes;
-    const SweepPoint &far = *std::min_element(sizes.points.begin(), sizes.points.end(),
-                                              [&](const SweepPoint &a, const SweepPoint &b) {
-                                                  return std::abs(a.x - wanted) < std::abs(b.x - wanted);
-                                              });
-    if (far.x >= 0.5 * l2_bytes && far.x < l2_bytes)
-        findings.give("l2_far_latency", evidence_of(far.configuration));
+    constexpr double both_parts = 0.75; // of L2: where it has two parts, both are in use
+    const double wanted = both_parts * l2_bytes;
+    const SweepPoint &nearest = *std::min_element(sizes.points.begin(), sizes.points.end(),
+                                                  [&](const SweepPoint &a, const SweepPoint &b) {
+                                                      return std::abs(a.x - wanted) < std::abs(b.x - wanted);
+                                                  });
+    if (nearest.x >= 0.5 * l2_bytes && nearest.x < l2_bytes)
+        findings.give("l2_far_latency", evidence_of(nearest.configuration));
     else
         findings.lack(
             "l2_far_latency",
@@ -171,11 +183,12 @@ void derive_footprints(const RawSamples &raw, Findings &findings) {
             "l2_seen_bytes",
             fmt::format("probe {}: no level between those of L1 and of DRAM ({})", probe, sizes.text()));
     give_capacity("l2_seen_bytes", probe, sizes, *l2, find_l2, findings);
-    const std::size_t grows = knee_after(latencies, l2->plateau, l2->next.level, leaves);
-    if (footprints[grows] <= 0.75 * footprints[l2->knee])
+    constexpr double well_before = 0.75; // of the knee: what one step of the sweep does not explain
+    const std::size_t first_rise = knee_after(latencies, l2->plateau, l2->next.level, leaves);
+    if (footprints[first_rise] <= well_before * footprints[l2->knee])
         findings.notes.push_back(fmt::format("l2_seen_bytes: latency grows already beyond {:.4g} B, "
                                              "where L2 has another part that is farther",
-                                             footprints[grows]));
+                                             footprints[first_rise]));
 }
 
 void derive_constant(const RawSamples &raw, Findings &findings) {
@@ -187,7 +200,7 @@ void derive_constant(const RawSamples &raw, Findings &findings) {
     if (!first)
         return findings.lack_all({"constant_l1_latency", "constant_l2_latency", "constant_l1_seen_bytes"},
                                  points.empty() ? footprints.why : no_first_cache(probe, footprints));
-    // Of a plateau the point in its middle: far from the knees on both sides.
+    // The value is the point in the middle of a plateau, farthest from the knees on both sides.
     const auto give_middle = [&](const char *field, const Plateau &plateau) {
         Evidence evidence = evidence_of(points[(plateau.first + plateau.last) / 2].configuration);
         evidence.by +=
@@ -203,9 +216,9 @@ void derive_constant(const RawSamples &raw, Findings &findings) {
 
 void derive_banks(const RawSamples &raw, Findings &findings) {
     Sweep strides = sweep(raw, "banks", clk, "stride_words", Better::lowest);
-    std::erase_if(strides.points, [](const SweepPoint &point) { // conflict_degree() counts in integers
-        return point.x > 1024.0 || point.x != std::floor(point.x);
-    });
+    // conflict_degree() counts in int. The probe goes to 64 words; beyond 1024 only broken files come.
+    std::erase_if(strides.points,
+                  [](const SweepPoint &point) { return point.x > 1024.0 || point.x != std::floor(point.x); });
     const auto fit = [places = strides.places()](const std::vector<double> &cycles) {
         return fit_banks(places, cycles);
     };
@@ -222,31 +235,32 @@ void derive_banks(const RawSamples &raw, Findings &findings) {
         findings.give(field,
                       fitted(fmt::format("banks (R^2 = {:.4f}; {})", banks->r_squared, resampled),
                              strides.samples(), [&, number = number](const std::vector<double> &medians) {
-                                 const auto again = fit(medians);
-                                 return again ? std::optional<double>((*again).*number) : std::nullopt;
+                                 const auto found = fit(medians);
+                                 return found ? std::optional<double>((*found).*number) : std::nullopt;
                              }));
 }
 
 namespace {
 
-/// The slope of a sweep over its points from `least` on, as `field`.
-void derive_slope(const char *field, const char *probe, const char *x, double least, Sweep grown,
+/// Gives `field` the slope of a line through the points of the sweep whose knob `x` is at least `least`. `x`
+/// and `probe` also name both in the evidence.
+void derive_slope(const char *field, const char *probe, const char *x, double least, Sweep points,
                   Findings &findings) {
     constexpr std::size_t least_points = 3;
-    if (grown.points.empty())
-        return findings.lack(field, grown.why);
-    std::erase_if(grown.points, [&](const SweepPoint &point) { return point.x < least; });
-    if (grown.points.size() < least_points)
+    if (points.points.empty())
+        return findings.lack(field, points.why);
+    std::erase_if(points.points, [&](const SweepPoint &point) { return point.x < least; });
+    if (points.points.size() < least_points)
         return findings.lack(field, fmt::format("probe {}: {} points with {} >= {}, at least {} are needed",
-                                                probe, grown.points.size(), x, least, least_points));
-    const std::vector<double> places = grown.places();
-    const std::optional<Line> line = fit_line(places, grown.medians());
+                                                probe, points.points.size(), x, least, least_points));
+    const std::vector<double> places = points.places();
+    const std::optional<Line> line = fit_line(places, points.medians());
     if (!line || !(line->slope > 0.0) || !std::isfinite(line->slope))
         return findings.lack(
-            field, fmt::format("probe {}: time does not grow with {} ({})", probe, x, grown.text()));
+            field, fmt::format("probe {}: time does not grow with {} ({})", probe, x, points.text()));
     findings.give(field, fitted(fmt::format("{} (slope over {} = {} .. {}, R^2 = {:.4f}; {})", probe, x,
                                             places.front(), places.back(), line->r_squared, resampled),
-                                grown.samples(), [&](const std::vector<double> &medians) {
+                                points.samples(), [&](const std::vector<double> &medians) {
                                     return std::optional(six_digits(fit_line(places, medians)->slope));
                                 }));
 }
@@ -254,14 +268,14 @@ void derive_slope(const char *field, const char *probe, const char *x, double le
 } // namespace
 
 void derive_conflict_cost(const RawSamples &raw, Findings &findings) {
-    // From two ways on: the first way hides behind what a load costs anyway.
+    // From a conflict of degree 2 on: at degree 1 the time is hidden behind what a load costs anyway.
     derive_slope("conflict_cost", "conflicts", "degree", 2.0,
                  sweep(raw, "conflicts", clk, "degree", Better::lowest), findings);
 }
 
 void derive_cta_launch_time(const RawSamples &raw, Findings &findings) {
     const Sweep grids = sweep(raw, "launch_by_grid", seconds, "ctas", Better::lowest);
-    // The largest grids: small ones are placed within the time that any launch takes.
+    // Grids from an eighth of the largest on: small ones start within the time that any launch takes.
     const double least = grids.points.empty() ? 1.0 : std::ceil(grids.points.back().x / 8.0);
     derive_slope("cta_launch_time", "launch_by_grid", "ctas", least, grids, findings);
 }
@@ -294,7 +308,8 @@ void derive_matched_elements(const RawSamples &raw, Findings &findings) {
 }
 
 void derive_shared_slowdown(const RawSamples &raw, Findings &findings) {
-    constexpr double comparable = 2.0; // times as long one takes alone than the other, at most
+    // FFMAs and loads show how they overlap where neither takes more than twice as long alone as the other.
+    constexpr double comparable = 2.0;
     const char *field = "ffma_shared_slowdown";
     const std::vector<Mix> mixes = mixes_of(raw);
     if (mixes.empty()) {
@@ -330,14 +345,15 @@ void derive_shared_slowdown(const RawSamples &raw, Findings &findings) {
 
 namespace {
 
-/// A power of two where it is one within what a counter of other traffic may add, else as it is.
+/// The power of two within 15 % of `bytes`, else `bytes`: granules are powers of two, and a counter also
+/// counts some traffic of others.
 double snapped(double bytes) {
     constexpr double tolerance = 0.15;
     return power_of_two_near(bytes, tolerance).value_or(six_digits(bytes));
 }
 
-/// A useful part of what moves, or of the best segment's bandwidth, at segments of 32, 64 and 128 bytes:
-/// Chang's S.
+/// `what`, then efficiency(median) in per cent for segments of 32, 64 and 128 bytes, Chang's values of S;
+/// empty if none of them was measured.
 std::string segment_losses(const Sweep &segments, const char *what,
                            const std::function<double(double)> &efficiency) {
     std::vector<std::string> words;
@@ -352,8 +368,8 @@ std::string segment_losses(const Sweep &segments, const char *what,
 void derive_sector(const RawSamples &raw, Findings &findings) {
     Answer answer = stride_granule(raw, 2);
     if (!answer.evidence && !select(raw, "stride_granularity", plain, {{"level", 2.0}}).found.empty())
-        return findings.lack("sector_bytes", answer.why);
-    if (!answer.evidence)
+        return findings.lack("sector_bytes", answer.why); // counted, and the counter shows no granule
+    if (!answer.evidence)                                 // not counted: times tell
         answer = stride_granule(raw, 0);
     if (answer.evidence && !power_of_two_near(answer.evidence->value, 0.0))
         findings.notes.push_back(
@@ -362,10 +378,10 @@ void derive_sector(const RawSamples &raw, Findings &findings) {
 }
 
 void derive_granule(const RawSamples &raw, Findings &findings) {
-    constexpr double small = 16.0; // B: below any granule there is
+    constexpr double small = 16.0; // B: smaller than any granule, so that each segment moves just one
     const char *field = "dram_granule_bytes";
     const Sweep moved = sweep(raw, "segment_granularity", plain, "segment_bytes", Better::lowest,
-                              {{"level", 1.0}, {"aligned", 1.0, true}});
+                              {{"level", 1.0}, {.knob = "aligned", .value = 1.0, .or_absent = true}});
     Sweep segments = moved;
     std::erase_if(segments.points, [](const SweepPoint &point) { return point.x > small; });
     const auto granule = [&](const std::vector<double> &moved_per_useful) {
@@ -395,7 +411,7 @@ void derive_granule(const RawSamples &raw, Findings &findings) {
     std::vector<std::string> losses = {segment_losses(
         moved, "useful of the bytes that DRAM moves: ", [](double bytes) { return 1.0 / bytes; })};
     const Sweep timed = sweep(raw, "segment_granularity", bytes_per_s, "segment_bytes", Better::highest,
-                              {{"level", 0.0}, {"aligned", 1.0, true}});
+                              {{"level", 0.0}, {.knob = "aligned", .value = 1.0, .or_absent = true}});
     if (const std::vector<double> medians = timed.medians(); medians.size() > 1) {
         const double best = *std::max_element(medians.begin(), medians.end());
         losses.push_back(segment_losses(timed, "useful bandwidth against that of the best segment: ",
@@ -407,19 +423,18 @@ void derive_granule(const RawSamples &raw, Findings &findings) {
 }
 
 Answer stride_granule(const RawSamples &raw, int level) {
-    constexpr double useful = 4.0; // bytes a lane reads
+    constexpr double useful = 4.0; // bytes that a lane reads
     const bool timed = level == 0;
     const Sweep by_stride =
         sweep(raw, "stride_granularity", timed ? bytes_per_s : plain, "stride_bytes",
               timed ? Better::highest : Better::lowest, {{"level", static_cast<double>(level)}});
     if (by_stride.points.empty())
-        return {{}, by_stride.why};
+        return {.why = by_stride.why};
     const std::vector<double> strides = by_stride.places();
-    // By counter what moves stays the same beyond the granule. Time does not quite, since wide strides have
-    // costs of their own; but up to the granule it grows as the stride does.
+    // The bytes counted for a lane grow with the stride up to the granule and stay the same beyond it.
     const auto by_counter = [&](const std::vector<double> &moved_per_useful) -> std::optional<double> {
         constexpr double beyond = 128.0; // no sector is larger
-        constexpr double settled = 1.3;  // highest over lowest from there on
+        constexpr double settled = 1.3;  // from there on, the most over the least may be this
         std::vector<double> moved;
         for (std::size_t i = 0; i < strides.size(); ++i)
             if (strides[i] >= beyond)
@@ -431,8 +446,12 @@ Answer stride_granule(const RawSamples &raw, int level) {
             return std::nullopt;
         return snapped(median_of(moved));
     };
+    // Time grows as the stride does up to the granule. Beyond it, it is not quite constant, since wide
+    // strides have costs of their own: so the granule is the last stride at which time is still in
+    // proportion. If time stops growing, the next stride, twice as wide, has 1/2 of the proportional time;
+    // 0.75 is halfway.
     const auto by_time = [&](const std::vector<double> &bandwidths) -> std::optional<double> {
-        constexpr double in_proportion = 0.75; // between growing on, 1, and staying at the next stride, 1/2
+        constexpr double in_proportion = 0.75;
         const double least_time = 1.0 / *std::max_element(bandwidths.begin(), bandwidths.end());
         std::optional<double> granule;
         for (std::size_t i = 0; i < strides.size(); ++i) {
@@ -537,10 +556,10 @@ void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve
                     "out one point, {}",
                     resampled),
         all, [&](const std::vector<double> &medians) -> std::optional<double> {
-            const auto again =
+            const auto found =
                 fit_knee_exponent({curve->bytes_in_flight, {medians.begin(), medians.end() - 2}, {}},
                                   Seconds(medians.end()[-2]), Bandwidth(medians.back()));
-            return again ? std::optional(six_digits(*again)) : std::nullopt;
+            return found ? std::optional(six_digits(*found)) : std::nullopt;
         });
     if (!without_one.empty())
         evidence.spread = spread_of(std::move(without_one));
@@ -552,9 +571,11 @@ void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve
 }
 
 std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why) {
-    constexpr double most_devices = 1024.0;
+    constexpr double most_devices = 1024.0; // above this only broken files come
     const Selection copies = select(raw, "peer_copy", bytes_per_s), loads = select(raw, "peer_copy", seconds);
     std::map<std::pair<int, int>, PeerLink> links;
+    // Puts the median into the member `number` of its link if it is the best so far. The probe's knob `kind`
+    // is 1 for copies one way, 2 for copies both ways at once, 3 for loads.
     const auto add = [&](const Configuration &configuration, double kind, auto number, Better better) {
         const ProbeSamples &samples = *configuration.samples;
         const std::optional<double> from = knob(samples, "from"), to = knob(samples, "to"),
@@ -568,7 +589,7 @@ std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why) {
         const bool is_direct = direct && *direct == 1.0;
         PeerLink &link =
             links.try_emplace(ends, PeerLink{ends.first, ends.second, is_direct, {}, {}, {}}).first->second;
-        if (is_direct && !link.direct) // the detour through the host does not count where it need not be
+        if (is_direct && !link.direct) // a direct way makes those through the host's memory irrelevant
             link = {ends.first, ends.second, true, {}, {}, {}};
         if (is_direct != link.direct)
             return;

@@ -14,26 +14,25 @@
 
 namespace convcast {
 
-/// A probe that this GPU or machine has nothing to measure for; the text says what is missing. No failure.
+/// Thrown by a probe that needs what this GPU or machine lacks; the text says what. This is no failure.
 struct ProbeSkipped : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What a running probe is given.
 struct ProbeContext {
     const DeviceFacts &device;
     StopWatch &watch;
-    const Module &fill; ///< probes/fill.cu
-    const Probe *probe; ///< the one that runs
+    const Module &fill; ///< compiled from probes/fill.cu
+    const Probe *probe; ///< the probe that runs
 };
 
-/// `module` is the probe's file of device code; a probe of the host's own work has none and is given some
-/// module.
+/// Takes the samples of a probe. `module` is compiled from the probe's file of device code; a probe without
+/// one is given any module and does not use it.
 using ProbeRun = std::vector<ProbeSamples>(ProbeContext &context, const Module &module);
-using ProbeRuns = std::map<std::string_view, ProbeRun *>; ///< by probe
+using ProbeRuns = std::map<std::string_view, ProbeRun *>; ///< by the probe's name
 
 namespace probe {
-/// Runs every probe whose row says how it is launched.
+/// Runs any probe whose row has a ProbeLaunch::launch.
 ProbeRun clocked;
 
 ProbeRuns latency_runs();
@@ -45,7 +44,7 @@ ProbeRuns launch_runs();
 ProbeRuns transfer_runs();
 } // namespace probe
 
-/// The function of every probe.
+/// The function that runs it, for every probe.
 ProbeRuns probe_runs();
 
 } // namespace convcast

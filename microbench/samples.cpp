@@ -37,7 +37,7 @@ RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<st
         for (const std::string &name : probe_names()) {
             if (has_samples(raw, name))
                 continue;
-            if (!has_samples(later, name)) { // whose reason is better than none
+            if (!has_samples(later, name)) { // its reason for having none is better than no reason
                 if (const auto failed = later.failed.find(name); failed != later.failed.end())
                     raw.failed.insert(*failed);
                 if (const auto skipped = later.skipped.find(name); skipped != later.skipped.end())

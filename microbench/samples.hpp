@@ -1,5 +1,5 @@
-// What the probes saw, before any judgement: kept so that a profile can be made again from it. Pure data, no
-// CUDA.
+// What the probes measured, before any analysis, kept so that a profile can be made from it again. Pure data,
+// no CUDA.
 #pragma once
 
 #include "model/machine/profile.hpp"
@@ -18,17 +18,18 @@ namespace convcast {
 struct ProbeSamples {
     std::string probe;
     std::string unit;                    ///< of the values, as in UnitOf
-    std::map<std::string, double> knobs; ///< every choice that could have been another one
+    std::map<std::string, double> knobs; ///< the choices of this configuration, by name
     std::vector<double> values;
-    std::vector<double> sm_clock_hz; ///< during or right after each sample
+    std::vector<double> sm_clock_hz; ///< during or right after each sample; 0: not known
     std::string note;                ///< how they were taken
     BOOST_DESCRIBE_CLASS(ProbeSamples, (), (probe, unit, knobs, values, sm_clock_hz, note), (), ())
 
-    /// What a sample that went wrong looks like the analysis says; null is one that is not finite.
+    /// Wide enough for samples that went wrong: the analysis judges them. A sample that is not finite is
+    /// null.
     static constexpr Range range_of(std::string_view field) {
         return field == "sm_clock_hz" ? Range{0.0, 1e12, true} : Range{-1e30, 1e30, true};
     }
-    void check(const FieldProblem &problem) const; ///< a known probe, one clock a value
+    void check(const FieldProblem &problem) const; ///< that the probe is known and each value has a clock
 };
 
 struct RawSamples {
@@ -54,21 +55,21 @@ struct RawSamples {
     void check(const FieldProblem &problem) const;
 };
 
-/// The samples of several sittings with the same GPU model, one document for each: those of a probe come from
-/// the first document that has them. The conditions are the first one's; "added" says what the others gave,
-/// when and with which probes. Throws InputError where a document is of another GPU model than the first, and
-/// names its file. At least one of each.
+/// Joins the samples of several sittings with the same GPU model, one document and one file name for each, at
+/// least one. The samples of a probe come from the first document that has some. The conditions are those of
+/// the first; its condition "added" says which probes the others gave, when and by which code. Throws
+/// InputError, which names the file, if a document is of another GPU model than the first.
 RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<std::string> &files);
 
-/// Whether a probe needs to run (again) to complete `raw`: it gave no samples, and was not skipped.
+/// Whether a probe has to run (again) to complete `raw`: it has no samples there and was not skipped.
 bool is_open(const RawSamples &raw, std::string_view probe);
 
 /// Throws InputError with every problem of the text at once. `file` only names it in messages.
 RawSamples read_samples(const std::string &text, const std::string &file);
 std::string write_samples(const RawSamples &raw);
 
-/// FP32 lanes of an SM: the one limit that no driver call tells. Absent for an unknown architecture. Source:
-/// CUDA C++ Programming Guide, "Arithmetic Instructions", row of 32-bit floating-point multiply-add.
+/// FP32 lanes of an SM, the one limit that the driver does not tell. Absent for an unknown architecture.
+/// Source: CUDA C++ Programming Guide, "Arithmetic Instructions", row of 32-bit floating-point multiply-add.
 std::optional<int> cores_per_sm(int compute_major, int compute_minor);
 
 } // namespace convcast

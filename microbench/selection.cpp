@@ -50,12 +50,12 @@ bool meets(const ProbeSamples &samples, const Condition &condition) {
 Selection select(const RawSamples &raw, std::string_view probe, std::string_view unit,
                  const std::vector<Condition> &conditions) {
     Selection selection;
-    std::string first_problem; // of a configuration that is left out
-    bool any = false;
+    std::string first_problem; // why the first unusable configuration is left out
+    bool was_run = false;
     for (const ProbeSamples &samples : raw.samples) {
         if (samples.probe != probe)
             continue;
-        any = true;
+        was_run = true;
         if (!std::all_of(conditions.begin(), conditions.end(),
                          [&](const Condition &condition) { return meets(samples, condition); }))
             continue;
@@ -69,7 +69,7 @@ Selection select(const RawSamples &raw, std::string_view probe, std::string_view
     const std::string name(probe);
     if (!first_problem.empty()) {
         selection.why = "probe " + name + ": " + first_problem;
-    } else if (any) {
+    } else if (was_run) {
         std::vector<std::string> words;
         for (const Condition &condition : conditions)
             if (!condition.knob.empty())
@@ -136,11 +136,11 @@ Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit
 
 namespace {
 
-/// What `of` says of each point.
-template <class Of> auto of_each(const std::vector<SweepPoint> &points, const Of &of) {
-    std::vector<std::decay_t<decltype(of(points.front()))>> found;
+/// `part` of each point, in order.
+template <class Part> auto of_each(const std::vector<SweepPoint> &points, const Part &part) {
+    std::vector<std::decay_t<decltype(part(points.front()))>> found;
     for (const SweepPoint &point : points)
-        found.push_back(of(point));
+        found.push_back(part(point));
     return found;
 }
 

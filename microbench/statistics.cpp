@@ -24,10 +24,12 @@ namespace {
 
 constexpr double low_end = 0.025, high_end = 0.975; // of a 95 % interval
 constexpr int resamples = 2000;
-constexpr std::uint64_t seed = 0x636f6e7663617374; // any: fixed, so that one raw file gives one profile
+// Any number; fixed, so that one raw file gives one profile
+constexpr std::uint64_t seed = 0x636f6e7663617374;
 
-/// How likely the median of `n` values drawn from n sorted ones with replacement is among the lowest `k`: at
-/// least as many draws as the median's rank must fall there.
+/// Draw n of n sorted values with replacement: the probability that the median of the draw is one of the
+/// lowest k values. This is so if at least as many draws as the median's rank fall there, a binomial sum,
+/// which the incomplete beta function gives.
 double median_among_lowest(std::size_t k, std::size_t n) {
     if (k >= n)
         return 1.0;
@@ -35,7 +37,7 @@ double median_among_lowest(std::size_t k, std::size_t n) {
     return boost::math::ibeta(rank, count - rank + 1.0, static_cast<double>(k) / count);
 }
 
-/// The smallest k for which the probability is at least `p`.
+/// The smallest k for which median_among_lowest(k, n) is at least p, by bisection.
 std::size_t median_rank_at(double p, std::size_t n) {
     std::size_t low = 1, high = n;
     while (low < high) {
@@ -62,13 +64,13 @@ double median_of(std::vector<double> values) {
 
 std::optional<std::pair<double, double>> two_populations(std::vector<double> values) {
     constexpr std::size_t least_values = 6;
-    constexpr double least_gap = 0.05;     // of the median: smaller ones do not matter to a forecast
-    constexpr double gap_over_width = 2.0; // of the wider group
+    constexpr double least_gap = 0.05;     // of the median: a smaller gap does not matter to a forecast
+    constexpr double gap_over_width = 2.0; // the gap over the width of the wider group, at least
     if (values.size() < least_values)
         return std::nullopt;
     std::sort(values.begin(), values.end());
     const std::size_t least = std::max<std::size_t>(2, (values.size() + 4) / 5);
-    std::size_t split = least;
+    std::size_t split = least; // index of the first value above the widest gap
     for (std::size_t i = least; i + least <= values.size(); ++i)
         if (values[i] - values[i - 1] > values[split] - values[split - 1])
             split = i;
@@ -90,7 +92,8 @@ std::optional<Interval>
 bootstrap_interval(const std::vector<std::vector<double>> &points,
                    const std::function<std::optional<double>(const std::vector<double> &)> &value) {
     std::vector<std::vector<double>> sorted = points;
-    std::map<std::size_t, std::vector<double>> chances; // by number of samples: of each rank and those below
+    // For each number n of samples: median_among_lowest(k, n) for k = 1 .. n, from which a rank is drawn.
+    std::map<std::size_t, std::vector<double>> chances;
     for (std::vector<double> &samples : sorted) {
         if (samples.empty())
             return std::nullopt;
@@ -110,7 +113,8 @@ bootstrap_interval(const std::vector<std::vector<double>> &points,
         if (const std::optional<double> found = value(medians); found && std::isfinite(*found))
             seen.push_back(*found);
     }
-    if (seen.size() < static_cast<std::size_t>(0.9 * resamples))
+    constexpr double least_answers = 0.9; // of the draws
+    if (seen.size() < static_cast<std::size_t>(least_answers * resamples))
         return std::nullopt;
     std::sort(seen.begin(), seen.end());
     return Interval{quantile_of_sorted(seen, low_end), quantile_of_sorted(seen, high_end)};
@@ -147,12 +151,12 @@ std::vector<Plateau> plateaus_of(const std::vector<double> &y, double tolerance,
 }
 
 std::size_t knee_after(const std::vector<double> &y, const Plateau &plateau, double level, double way) {
-    const double most = plateau.level + way * (level - plateau.level);
+    const double highest = plateau.level + way * (level - plateau.level);
     std::size_t knee = plateau.first;
     for (std::size_t i = plateau.first; i < y.size(); ++i) {
-        if (y[i] <= most)
+        if (y[i] <= highest)
             knee = i;
-        else if (i + 1 == y.size() || y[i + 1] > most)
+        else if (i + 1 == y.size() || y[i + 1] > highest)
             break;
     }
     return knee;
@@ -160,7 +164,7 @@ std::size_t knee_after(const std::vector<double> &y, const Plateau &plateau, dou
 
 double six_digits(double value) {
     const std::string text = fmt::format("{:.5e}", value);
-    double rounded = value; // stays what it is where it is no number
+    double rounded = value; // stays if from_chars() does not read the text
     std::from_chars(text.data(), text.data() + text.size(), rounded);
     return rounded;
 }

@@ -19,8 +19,8 @@
 namespace convcast {
 std::vector<float> flattened(const Parameters &parameters) {
     std::vector<float> all;
-    for (const std::vector<double> &of : parameters)
-        for (const double value : of)
+    for (const std::vector<double> &of_operator : parameters)
+        for (const double value : of_operator)
             all.push_back(static_cast<float>(value));
     return all;
 }
@@ -43,7 +43,7 @@ std::string output_of(const Rung &rung) {
     return last;
 }
 
-const Module &LadderKernels::of(const Rung &rung) {
+const Module &LadderKernels::module_of(const Rung &rung) {
     CompileRequest request = network_request(rung.source + ".cu", gpu_.compute_capability());
     std::set<std::string> variables;
     for (const Rung &other : ladder_.rungs)
@@ -51,10 +51,10 @@ const Module &LadderKernels::of(const Rung &rung) {
             if (other.source == rung.source && !other.launches.empty() &&
                 variables.insert(copy.variable).second)
                 request.name_expressions.push_back("&" + copy.variable);
-    return of(request);
+    return module_of(request);
 }
 
-const Module &LadderKernels::of(const CompileRequest &request) {
+const Module &LadderKernels::module_of(const CompileRequest &request) {
     std::vector<std::string> key = {request.name};
     key.insert(key.end(), request.options.begin(), request.options.end());
     if (const auto known = modules_.find(key); known != modules_.end())
@@ -64,7 +64,7 @@ const Module &LadderKernels::of(const CompileRequest &request) {
 
 namespace {
 
-/// What any launch of the rung reads or writes.
+/// The names of all operands that launches and constant copies of the rung read or write.
 std::set<std::string> operands_of(const Rung &rung) {
     std::set<std::string> names;
     for (const auto *launches : {&rung.prepare, &rung.launches})
@@ -89,13 +89,13 @@ NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int6
                {"parameters", parameters_.data()},
                {"gradient", gradient_.data()}};
     const std::set<std::string> named = operands_of(rung);
-    const float *its_parameters = parameters_.data();
+    const float *next_parameters = parameters_.data();
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
         const std::string &name = network.operators[i].name;
         if (named.contains(name))
             starts_[name] = outputs_.emplace(name, as_size(*floats(name))).first->second.data();
-        starts_[name + ".parameters"] = its_parameters;
-        its_parameters += network.parameters(i);
+        starts_[name + ".parameters"] = next_parameters;
+        next_parameters += network.parameters(i);
     }
     for (const auto *memory : {&rung.memory, &rung.image_memory})
         for (const auto &[name, count] : *memory) {
@@ -174,9 +174,9 @@ std::string NetworkMemory::overrun() const {
 
 namespace {
 
-/// What a launch computes: which images of how many, in how many groups, and which repetition it is.
+/// What a launch computes, as the operands "count", "total", "groups" and "turn" of LadderLaunch say it.
 struct LaunchShare {
-    ImageShare share;
+    ImageShare share; ///< its images
     std::int64_t total = 1, groups = 1, turn = 0;
 };
 
@@ -185,6 +185,7 @@ dim3 as_dim3(const std::array<std::int64_t, 3> &size) {
                 static_cast<unsigned>(size[2]));
 }
 
+/// A launch of the rung with the addresses and numbers of its operands as arguments, in their order.
 KernelCall bound_launch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
                         const LaunchShare &work, int sms) {
     KernelCall call{module.kernel(launch.kernel),
@@ -205,7 +206,7 @@ KernelCall bound_launch(const Module &module, const LadderLaunch &launch, const 
     return call;
 }
 
-/// Groups of images of the first launch that takes them in groups.
+/// How many groups the images make for the first launch that takes them in groups; `images` if none does.
 std::int64_t groups_of(const Rung &rung, std::int64_t images) {
     for (const LadderLaunch &launch : rung.launches)
         if (launch.group_images)
@@ -213,6 +214,7 @@ std::int64_t groups_of(const Rung &rung, std::int64_t images) {
     return images;
 }
 
+/// A copy of an operand to a constant array of the module. Throws GpuError if the array is too small.
 StreamedWork::Call copy_to_constant(const Module &module, const ConstantCopy &copy,
                                     const NetworkMemory &memory) {
     std::size_t room = 0;
@@ -227,7 +229,8 @@ StreamedWork::Call copy_to_constant(const Module &module, const ConstantCopy &co
     };
 }
 
-/// Adds up the gradients of all GPUs; that of a GPU without `images` is set to 0 before.
+/// A call that adds up the gradients of all GPUs. A GPU without images has no gradient, so its memory is
+/// zeroed before.
 StreamedWork::Call summing(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared) {
     return [gradient = memory.gradient_at(), count = memory.gradient_count(), images,
             sum = shared.sum](cudaStream_t stream) {
@@ -241,9 +244,12 @@ StreamedWork::Call summing(NetworkMemory &memory, std::int64_t images, const Sha
 
 } // namespace
 
+/// Turns the rung's launches into calls on streams. A launch runs on stream 0 for all images or, with
+/// each_stream, on streams 1 and up, each for its share of the images. Those streams fork from stream 0 where
+/// such launches begin, and stream 0 joins them where they end.
 BoundRung::BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &memory, std::int64_t images,
                      const std::optional<SharedBatch> &shared) {
-    const Module &module = kernels.of(rung);
+    const Module &module = kernels.module_of(rung);
     const int sms = kernels.gpu().sm_count;
     for (const ConstantCopy &copy : rung.constant)
         (copy.each_call ? call_ : prepare_).add(0, copy_to_constant(module, copy, memory));
@@ -251,6 +257,8 @@ BoundRung::BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &me
     LaunchShare all{{0, images}, total, groups_of(rung, images), 0};
     for (const LadderLaunch &launch : rung.prepare)
         prepare_.add(0, bound_launch(module, launch, memory, all, sms));
+    // Stream 0 is the caller's, for what takes all images; streams 1 to `streams` have a share of the images
+    // each.
     const auto streams = as_size(rung.streams.value_or(0));
     const auto share_on = [&](std::size_t stream) {
         return stream == 0 ? all.share : share_of(rung, images, static_cast<std::int64_t>(stream) - 1);
@@ -265,7 +273,7 @@ BoundRung::BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &me
         for (std::size_t stream = 1; stream <= streams; ++stream)
             call_.follow(0, stream);
     };
-    bool forked = rung.upload && streams > 0;
+    bool forked = rung.upload && streams > 0; // whether streams 1 and up are in use
     if (forked)
         fork();
     if (rung.upload)
@@ -275,7 +283,7 @@ BoundRung::BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &me
     for (const LadderLaunch &launch : rung.launches) {
         if (shared && launch.sums_gradients.value_or(false)) {
             call_.add(0, summing(memory, images, *shared));
-            all = {{0, total}, total, groups_of(rung, total), 0}; // what follows is of the whole batch
+            all = {{0, total}, total, groups_of(rung, total), 0}; // later launches take the whole batch
         }
         const bool each = launch.each_stream.value_or(false);
         if (each && !forked)
@@ -294,7 +302,7 @@ BoundRung::BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &me
         }
         if (each && launch.meet.value_or(false)) {
             join();
-            (void)call_.add(0, {}); // where all meet
+            (void)call_.add(0, {}); // an empty call: it ends when all streams have come here
             fork();
         }
     }

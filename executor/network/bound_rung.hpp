@@ -1,5 +1,5 @@
-// A rung of a ladder on the device: a network's tensors, and the launches and copies of a call with their
-// arguments.
+// A rung of a ladder on the device: its kernels, the network's tensors, and the launches and copies of a call
+// bound to their arguments.
 #pragma once
 
 #include "executor/network/streamed_work.hpp"
@@ -21,12 +21,12 @@
 
 namespace convcast {
 
-/// Parameters of all operators behind each other, as kernels take them.
+/// The parameters of all operators in one list, one operator behind the other, as kernels take them.
 std::vector<float> flattened(const Parameters &parameters);
-/// And by operator again.
+/// The reverse: `flat` cut into one list for each operator.
 Parameters by_operator(const Network &network, std::span<const float> flat);
 
-/// The last operator that a launch of the rung computes.
+/// The name of the last operator that a launch of the rung computes: the one that gives its output.
 std::string output_of(const Rung &rung);
 
 /// A ladder's kernels for a GPU, compiled and loaded once for each source and its options. The compiler, the
@@ -43,10 +43,11 @@ class LadderKernels {
     /// The same ladder's kernels on another GPU.
     LadderKernels on(const DeviceFacts &gpu) const { return {compiler_, gpu, ladder_, network_}; }
 
-    /// A rung's source with its constant arrays. Throws GpuError with the log.
-    const Module &of(const Rung &rung);
-    /// Another source.
-    const Module &of(const CompileRequest &request);
+    /// The module of the rung's source file, with the constant arrays of all rungs of that file. Throws
+    /// GpuError, with the compiler's log. The reference stays valid as long as this.
+    const Module &module_of(const Rung &rung);
+    /// The module of any other source.
+    const Module &module_of(const CompileRequest &request);
 
   private:
     Compiler &compiler_;
@@ -56,93 +57,102 @@ class LadderKernels {
     std::map<std::vector<std::string>, Module> modules_; ///< by name of the source and options
 };
 
-/// What a step of training is done with, as kernels read it.
+/// The numbers of gradient descent (Descent in model/network/ladder.hpp), as kernels read them.
 struct StepSettings {
     float rate = 0.0F, momentum = 0.0F, decay = 0.0F;
 };
 
-/// The network's tensors and a rung's memory on the device.
+/// The network's tensors and a rung's own memory on the device. Operands are the names that LadderLaunch
+/// explains.
 class NetworkMemory {
   public:
+    /// Allocates for `batch` images. `network` and `rung` must outlive this.
     NetworkMemory(const Network &network, const Rung &rung, std::int64_t batch);
 
-    /// Images, labels and parameters; outputs and gradient are poisoned, the rung's memory is zero.
+    /// Copies images, labels and parameters to the device, poisons outputs and gradient, and zeroes the
+    /// rung's memory.
     void load(const LabelledImages &images, const Parameters &parameters);
-    /// Other images and labels, at most as many; outputs stay as they are.
+    /// Copies other images and labels to the device, at most as many as it was made for; all else stays.
     void load(const LabelledImages &images);
-    /// Launches that are bound from now on read images and labels from there instead, in an order of numbers
-    /// of images.
+    /// Makes launches that are bound from now on read images and labels from these addresses on the device,
+    /// in the given order: a list of numbers of images.
     void read_from(const float *images, const std::uint8_t *labels, const std::int32_t *order) {
         starts_["input"] = images, starts_["labels"] = labels, starts_["order"] = order;
     }
     void set(const StepSettings &settings) { settings_.copy_from({&settings, 1}); }
     StepSettings *settings() { return settings_.data(); } ///< on the device
 
-    /// The address of an operand, of what each image has from image `first` on; null for "none".
+    /// The address of an operand on the device; of an operand with data for each image, that of image
+    /// `first`. Null for "none" and for "order", unless read_from() gave one.
     const void *address(const std::string &operand, std::int64_t first = 0) const;
     std::int64_t bytes(const std::string &operand) const { return 4 * *floats(operand); }
 
-    /// Of the last operator that the rung computes.
+    /// The output of the operator output_of(rung).
     std::vector<float> output() const { return outputs_.at(output_of(rung_)).to_host(); }
     std::vector<float> gradient() const { return gradient_.to_host(); }
     float *gradient_at() { return gradient_.data(); } ///< on the device
     std::size_t gradient_count() const { return gradient_.size(); }
+    /// The parameters as they are now, which training changes.
     std::vector<float> trained() const { return parameters_.to_host(); }
     const float *trained_at() const { return parameters_.data(); } ///< on the device
 
-    /// Of a rung that uploads: enqueues the copy of some images to the device.
+    /// Enqueues the copy of the images of `share` to the device; only for a rung with Rung::upload.
     void upload(const ImageShare &share, cudaStream_t stream) const;
 
-    /// The tensor beyond whose end a kernel wrote; empty if none did.
+    /// The name of the tensor beyond whose end a kernel wrote; empty if none did.
     std::string overrun() const;
 
   private:
+    /// The size of an operand in floats; absent if there is none of that name.
     std::optional<std::int64_t> floats(const std::string &operand) const {
         return operand_floats(network_, rung_, operand, batch_);
     }
 
-    /// Puts images into pinned memory as the rung wants them.
+    /// Copies images into pinned memory in the layout of Rung::upload.
     void pack(std::span<const float> images);
 
     const Network &network_;
     const Rung &rung_;
     std::int64_t batch_;
-    mutable std::optional<PinnedBuffer<float>> packed_;
+    mutable std::optional<PinnedBuffer<float>> packed_; ///< if the rung uploads images
     DeviceBuffer<float> images_;
     DeviceBuffer<std::uint8_t> labels_;
     DeviceBuffer<float> parameters_;
     GuardedBuffer<float> gradient_;
-    std::map<std::string, GuardedBuffer<float>> outputs_;
-    std::map<std::string, DeviceBuffer<float>> own_;
+    std::map<std::string, GuardedBuffer<float>> outputs_; ///< by operator
+    std::map<std::string, DeviceBuffer<float>> own_;      ///< Rung::memory and Rung::image_memory, by name
     DeviceBuffer<StepSettings> settings_{1};
-    std::map<std::string, const void *> starts_; ///< of operands; no order is as they lie
+    /// Addresses of operands; a null "order" takes images as they lie
+    std::map<std::string, const void *> starts_;
 };
 
-/// A step of training on one of several GPUs, each with a part of the images.
+/// The batch of a step of training that several GPUs share, each with a part of the images.
 struct SharedBatch {
     std::int64_t total = 0; ///< images of all GPUs
-    /// Adds up so many numbers of all GPUs in place; empty: they stay the own ones, and what follows is
-    /// wrong.
+    /// Enqueues that `count` numbers on the device become their sums over all GPUs. Empty: they stay as they
+    /// are; then the step's result is wrong and only its time counts.
     std::function<void(float *numbers, std::size_t count, cudaStream_t stream)> sum;
 };
 
-/// A rung ready to be queued for a number of images, at most those of its memory. The kernels and the memory
-/// must outlive it.
+/// A rung's launches bound to their arguments for `images` images, at most as many as its memory has room
+/// for. The kernels and the memory must outlive it.
 class BoundRung {
   public:
-    /// Of a `shared` batch `images` may be 0: such a GPU adds nothing to the gradient, and gets all of it.
+    /// `shared` is absent where GPUs exchange nothing. With it, `images` may be 0: such a GPU adds nothing to
+    /// the gradient and gets the sum of all.
     BoundRung(LadderKernels &kernels, const Rung &rung, NetworkMemory &memory, std::int64_t images,
               const std::optional<SharedBatch> &shared = std::nullopt);
 
-    /// After the parameters were loaded.
+    /// Queues what a set of parameters needs once: after each NetworkMemory::load() of parameters, before
+    /// call().
     void prepare(cudaStream_t stream) const { prepare_.enqueue(stream); }
     void call(cudaStream_t stream) const { call_.enqueue(stream); }
 
-    /// What call() queues, for threads of the host; this must outlive it.
+    /// The work of call() queued by threads of the host instead. This must outlive the result.
     ThreadedWork by_threads() const { return ThreadedWork(call_); }
 
-    /// The first launch of a line of the rung, without what comes before it in a call; nothing where the line
-    /// has none.
+    /// Queues the first launch that rung.launches[line] became, alone. Queues nothing if it became none,
+    /// since no stream had images.
     void launch_alone(std::size_t line, cudaStream_t stream) const {
         if (first_launches_[line])
             call_.enqueue(*first_launches_[line], stream);
@@ -150,10 +160,11 @@ class BoundRung {
 
   private:
     StreamedWork prepare_, call_;
-    std::vector<std::optional<std::size_t>> first_launches_; ///< of each line, its number in call_
+    /// Of each rung.launches[i], its number in call_
+    std::vector<std::optional<std::size_t>> first_launches_;
 };
 
-/// A rung for a number of images with memory of its own, which is still to be loaded.
+/// A rung bound for `images` images, with memory of its own. The caller still has to load the memory.
 struct LoadedRung {
     LoadedRung(LadderKernels &kernels, const Rung &rung, std::int64_t images,
                const std::optional<SharedBatch> &shared = std::nullopt)

@@ -39,7 +39,7 @@ void DeviceGroup::copy(std::size_t from, const void *source, std::size_t to, voi
     if (detours_.contains({ordinal(from), ordinal(to)}))
         check(cudaMemcpyPeerAsync(target, ordinal(to), source, ordinal(from), bytes, stream),
               "cudaMemcpyPeerAsync");
-    else // of one address space; the driver captures this one and refuses to capture the other
+    else // one address space; graphs can capture this call, but not cudaMemcpyPeerAsync
         check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream),
               "cudaMemcpyAsync between GPUs");
 }

@@ -27,12 +27,13 @@
 namespace convcast {
 namespace {
 
-constexpr float verified_rate = 0.5F;
+constexpr float verified_rate = 0.5F; // learning rate of steps that are verified; chosen
 
-/// Steps as one graph over all GPUs; where the driver does not capture them, breadth first on the streams.
+/// `count` steps of training as one CUDA graph over all GPUs. If the driver cannot capture them, they are
+/// queued on the streams, each kind of work for all GPUs before the next kind.
 class RepeatedSteps {
   public:
-    /// `stream` is of the first GPU, which is the calling thread's device.
+    /// `stream` is one of the first GPU, which is the calling thread's device. launch() queues on it.
     RepeatedSteps(const SplitSteps &steps, StepPart part, std::int64_t count, cudaStream_t stream)
         : work_(steps.work(part, 0, count)), count_(count), stream_(stream) {
         try {
@@ -51,7 +52,8 @@ class RepeatedSteps {
             work_.enqueue(stream_);
     }
 
-    std::string how() const {
+    /// How the steps are issued, as NetworkCase::issued has it.
+    std::string issued() const {
         return graph_ ? fmt::format("{} steps as one CUDA graph over all GPUs", count_)
                       : fmt::format("{} steps on streams, breadth first by one thread: {}", count_,
                                     why_no_graph_);
@@ -65,23 +67,23 @@ class RepeatedSteps {
     std::string why_no_graph_;
 };
 
-/// Seconds of a step, by the first GPU's events: from the first start to the last end. The first repetitions
-/// run while the others are queued.
-Seconds seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &group, std::string &how) {
+/// The time of a step, measured with events of the first GPU, and in `issued` how the steps were issued.
+/// Queueing does not count, since many repetitions are queued while the first ones run.
+Seconds seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &group, std::string &issued) {
     const OnDevice here(group.ordinal(0));
     const Stream stream;
     const RepeatedSteps repeated(steps, part, timed_steps, stream.handle());
-    how = repeated.how();
+    issued = repeated.issued();
     return time_of_step(
         stream.handle(), [&] { repeated.launch(); }, [&](const Event &) { group.wait(); });
 }
 
-/// A rung on several GPUs, each with a share of the images and a thread of the host that queues its launches
-/// and spins between calls. The GPUs exchange nothing.
+/// A rung on several GPUs, each with a share of the images. A thread of the host for each GPU queues its
+/// launches and spins between calls. The GPUs exchange nothing.
 class DividedRung {
   public:
-    /// On the first GPUs of the group, as many as there are `shares`, which are numbers of images. `rung` is
-    /// one that takes any number of images and has no constant memory.
+    /// Takes the first GPUs of the group, one for each of `shares`, which are numbers of images. `rung` must
+    /// take any number of images and have no constant memory.
     DividedRung(const LadderKernels &of_one, const DeviceGroup &group, const Rung &rung,
                 std::span<const std::int64_t> shares, const NetworkData &pool)
         : work_(group.ordinal(0)) {
@@ -91,27 +93,28 @@ class DividedRung {
             next = {next.first + next.count, shares[i]};
             const OnDevice here(group.ordinal(i));
             LadderKernels &kernels = kernels_.emplace_back(of_one.on(group.facts(i)));
-            LoadedRung &its = rungs_.emplace_back(kernels, rung, next.count, SharedBatch{total, {}});
-            its.memory.load(images_of(pool.images, next), pool.parameters);
+            LoadedRung &loaded =
+                rungs_.emplace_back(kernels, rung, next.count, SharedBatch{.total = total, .sum = {}});
+            loaded.memory.load(images_of(pool.images, next), pool.parameters);
             const Stream stream(Stream::Kind::ordered);
-            its.bound.prepare(stream.handle());
+            loaded.bound.prepare(stream.handle());
             stream.wait();
             work_.add(i == 0 ? 0 : work_.add_stream(group.ordinal(i)),
-                      [&its](cudaStream_t on) { its.bound.call(on); });
+                      [&loaded](cudaStream_t on) { loaded.bound.call(on); });
         }
-        group.wait(); // what fills memory is on other streams than calls
+        group.wait(); // memory was filled on other streams than those of calls
         threads_.emplace(work_);
     }
 
     /// Queues a call on `first`, a stream of the first GPU, which is the calling thread's device.
     void call(cudaStream_t first) { threads_->enqueue(first); }
 
-    /// Of all images, in their order, after the GPUs have been waited for.
+    /// The outputs of all images, in their order. The caller has waited for the GPUs.
     std::vector<float> outputs() const {
         std::vector<float> all;
         for (const LoadedRung &rung : rungs_) {
-            const std::vector<float> its = rung.memory.output();
-            all.insert(all.end(), its.begin(), its.end());
+            const std::vector<float> part = rung.memory.output();
+            all.insert(all.end(), part.begin(), part.end());
         }
         return all;
     }
@@ -125,12 +128,14 @@ class DividedRung {
     }
 
   private:
-    std::deque<LadderKernels> kernels_; ///< of each GPU
-    std::deque<LoadedRung> rungs_;      ///< of each GPU, by its kernels
+    // One for each GPU, in deques, since rungs_ refers to kernels_, and work_ to rungs_.
+    std::deque<LadderKernels> kernels_;
+    std::deque<LoadedRung> rungs_;
     StreamedWork work_;
     std::optional<ThreadedWork> threads_;
 };
 
+/// Settles the cases of run_scaling(), each by the way that its split needs.
 class Splits {
   public:
     Splits(Compiler &compiler, const DeviceGroup &group, const Network &network, const NetworkRun &run,
@@ -138,7 +143,7 @@ class Splits {
         : compiler_(compiler), group_(group), options_(options), ladder_(find_ladder(network)),
           kernels_(compiler, group.facts(0), ladder_, network), pool_(pool_of(network, run, options.seed)),
           parameters_(flattened(pool_.parameters)),
-          first_(kernels_, pool_, {verified_rate, 0.0F, 0.0F}, options.time) {}
+          first_(kernels_, pool_, {.rate = verified_rate}, options.time) {}
 
     void settle(NetworkCase &item) {
         if (item.split == DeviceSplit::batch_nccl)
@@ -149,11 +154,13 @@ class Splits {
         item.split == DeviceSplit::one ? first_.settle_alone(item) : settle_by_copies(item);
     }
 
+    /// Empty if no case used NCCL.
     const std::string &nccl_version() const { return nccl_version_; }
-    /// Why some case has no times of its kernels; empty where all have.
+    /// Why the last case without times of its kernels has none; empty if all have them.
     const std::string &why_not_traced() const { return why_not_traced_; }
 
   private:
+    /// The splits by rows, parameters and batch, in which GPUs exchange by copies.
     void settle_by_copies(NetworkCase &item) {
         const SplitSteps steps(group_, kernels_, item, pool_.images, item.batch, parameters_, verified_rate);
         item.reason = verify(steps, item);
@@ -162,7 +169,8 @@ class Splits {
             time(steps, item);
     }
 
-    /// An implementation of the ladder, whose outputs must be what one GPU makes of all images.
+    /// A rung (item.id, which the forecast took from the ladder) whose images the GPUs divide: its outputs
+    /// must be those of one GPU with all images.
     void settle_divided(NetworkCase &item) {
         const Rung &rung = *rung_named(ladder_, *item.id);
         DividedRung divided(kernels_, group_, rung, item.shares, pool_);
@@ -177,8 +185,9 @@ class Splits {
         trace(call, item);
     }
 
+    /// Sets item.output_error. Returns the reason if the outputs are wrong.
     std::optional<std::string> verify_divided(DividedRung &divided, const Rung &rung, NetworkCase &item) {
-        constexpr double limit = 1e-5; // sums in another order
+        constexpr double limit = 1e-5; // relative, in L2: sums in another order differ by less
         DividedRung alone(kernels_, group_, rung, {&item.batch, 1}, pool_);
         const Stream stream(Stream::Kind::ordered);
         divided.call(stream.handle());
@@ -194,10 +203,12 @@ class Splits {
                            limit);
     }
 
-    /// When each kernel and each copy of a call ran. That nobody can tell takes nothing else from the case.
+    /// Sets item.kernels: when each kernel and each copy of a call ran. If no records come, the case stays as
+    /// it is and why_not_traced_ has the reason.
     void trace(const StopWatch::Call &call, NetworkCase &item) {
         const auto why = why_refused([&] {
-            item.kernels = device_times(traced_calls(watch(), call, true, [this] { group_.wait(); }));
+            item.kernels = device_times(
+                traced_calls(watch(), call, /*several_streams=*/true, [this] { group_.wait(); }));
         });
         if (why)
             why_not_traced_ = *why;
@@ -205,10 +216,10 @@ class Splits {
             why_not_traced_ = watch().why_events().value_or("calls left different records of activity");
     }
 
-    /// On the first GPU.
+    /// A stopwatch on the first GPU, made when it is first needed.
     StopWatch &watch() { return watch_ ? *watch_ : watch_.emplace(compiler_, group_.facts(0)); }
 
-    /// The first GPUs of the group, a thread each.
+    /// The split batch_nccl, on the first GPUs of the group, each a rank in a thread of its own.
     void settle_by_ranks(NetworkCase &item) {
         if (const auto why = why_no_nccl()) {
             item.status = Status::unsupported;
@@ -222,16 +233,17 @@ class Splits {
         as_ranks(ordinals, [&](Rank &rank) {
             LadderKernels kernels = kernels_.on(group_.facts(static_cast<std::size_t>(rank.index())));
             RankCases cases(kernels, pool_, settings_of(ladder_), options_.time);
-            NetworkCase its = item;
-            cases.settle(rank, its);
+            NetworkCase own = item;
+            cases.settle(rank, own);
             if (rank.index() != 0)
                 return;
-            settled = std::move(its);
+            settled = std::move(own);
             nccl_version_ = rank.nccl_version();
         });
         item = std::move(settled);
     }
 
+    /// A sentence if NCCL cannot be used; absent if it can.
     std::optional<std::string> why_no_nccl() const {
         if (!group_.distinct())
             return "NCCL takes every GPU once, and one stands in --devices several times; the split 'batch' "
@@ -239,6 +251,8 @@ class Splits {
         return why_not([] { const Nccl nccl; });
     }
 
+    /// Sets the errors of the case after one step and after verified_steps. Returns the reason if it is
+    /// wrong.
     std::optional<std::string> verify(const SplitSteps &steps, NetworkCase &item) {
         const Stream stream;
         steps.work(StepPart::step, 0, 1).enqueue(stream.handle());
@@ -248,14 +262,14 @@ class Splits {
         return why_not_as_one_gpu(outcome, {0, item.batch}, first_.alone(item.batch), item);
     }
 
-    /// A step as part of a graph, and its kernels as it is issued on streams.
+    /// Times a step in a graph of many, and its parts; then traces the kernels of one step queued on streams.
     void time(const SplitSteps &steps, NetworkCase &item) {
         NetworkTimes &times = item.measured.emplace();
-        std::string how;
-        times.time_s = seconds_of(steps, StepPart::step, group_, how);
-        item.issued = how;
-        times.forward_s = seconds_of(steps, StepPart::forward, group_, how);
-        times.computation_s = seconds_of(steps, StepPart::computation, group_, how);
+        std::string issued, issued_part; // parts are issued as whole steps are
+        times.time_s = seconds_of(steps, StepPart::step, group_, issued);
+        item.issued = issued;
+        times.forward_s = seconds_of(steps, StepPart::forward, group_, issued_part);
+        times.computation_s = seconds_of(steps, StepPart::computation, group_, issued_part);
         times.backward_s = *times.time_s - *times.forward_s;
         times.communication_s = *times.time_s - *times.computation_s;
         const StreamedWork step = steps.work(StepPart::step, 0, 1);
@@ -266,10 +280,10 @@ class Splits {
     const DeviceGroup &group_;
     const CaseOptions &options_;
     Ladder ladder_;
-    LadderKernels kernels_; ///< of the first GPU
+    LadderKernels kernels_; ///< for the first GPU
     NetworkData pool_;
     std::vector<float> parameters_;
-    RankCases first_; ///< alone, on the first GPU
+    RankCases first_; ///< the first GPU alone, with which others are compared
     std::string nccl_version_, why_not_traced_;
     std::optional<StopWatch> watch_;
 };
@@ -280,7 +294,7 @@ void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &ne
                  const CaseOptions &options) {
     run.conditions["gpu"] = group.facts(0).name;
     run.conditions["split_code_hash"] = network_code_hash(split_sources);
-    run.conditions["network_code_hash"] = network_code_hash(); // of an implementation that GPUs divide
+    run.conditions["network_code_hash"] = network_code_hash(); // of rungs whose images GPUs divide
     if (!group.distinct())
         run.conditions["several_shares_a_gpu"] =
             "a GPU stands in the list several times: what is measured is right, and no speed-up";
@@ -344,11 +358,12 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
     for (std::int64_t i = 0; i < options.epochs; ++i)
         epoch.launch();
     const StepOutcome outcome = steps.outcome(steps.batches() - 1);
-    item.training.emplace().descent = {item.batch, options.epochs, options.descent.rate, 0.0, 0.0};
+    item.training.emplace().descent = {
+        .batch = item.batch, .epochs = options.epochs, .rate = options.descent.rate};
     took(item, options.epochs * steps.batches(),
          Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
     run.conditions["split"] = to_text(split) + " over " + std::to_string(group.size()) + " shares";
-    run.conditions["issued"] = epoch.how();
+    run.conditions["issued"] = epoch.issued();
     return by_operator(network, outcome.parameters.front());
 }
 

@@ -24,7 +24,7 @@ struct DeviceShares { ///< Shares of mnist_devices.cu
     int first[most_split_devices + 1] = {};
 };
 
-/// The launch of a kernel in the ladder's step of training.
+/// The launch of `kernel` in a rung of the ladder that trains. Throws UsageError if there is none.
 const LadderLaunch &launch_of_step(const Ladder &ladder, const std::string &kernel) {
     for (const Rung &rung : ladder.rungs)
         for (const LadderLaunch &launch : rung.launches)
@@ -48,7 +48,7 @@ CompileRequest split_request(std::int64_t rows, int compute_capability) {
     return request;
 }
 
-/// What all GPUs have in common.
+/// Sizes that are the same for all GPUs, in elements, and what each GPU gets of the work.
 struct SplitSteps::Sizes {
     Sizes(const Ladder &ladder, const Network &network, const NetworkCase &item, std::int64_t images,
           float its_rate)
@@ -67,37 +67,42 @@ struct SplitSteps::Sizes {
             shares.first[i + 1] = static_cast<int>(own[i].last_window);
     }
 
-    std::int64_t image_rows, image_columns, filters, rows, columns, outputs; ///< rows and columns: of windows
-    std::int64_t convolution, all; ///< parameters before the dense layer, and of all operators
-    LadderLaunch step, update;     ///< of the ladder: their blocks and groups
+    std::int64_t image_rows, image_columns, filters;
+    std::int64_t rows, columns;    ///< of pooling windows
+    std::int64_t outputs;          ///< of the dense layer, for an image
+    std::int64_t convolution, all; ///< numbers of parameters: of the convolution, and of all operators
+    LadderLaunch step, update;     ///< of the ladder, for their blocks and groups of images
     DeviceSplit split;
     std::int64_t batch, count; ///< images of a step, and of all batches
     float rate;
-    std::vector<RowShare> own; ///< of every image, what each GPU has
-    DeviceShares shares;       ///< where its windows begin
+    std::vector<RowShare> own; ///< for each GPU: the rows of every image that it has
+    DeviceShares shares;       ///< for each GPU: where its rows of windows begin; the last entry is the end
 
     std::int64_t devices() const { return std::ssize(own); }
+    /// Inputs of the dense layer, for an image, that come from so many rows of windows.
     std::int64_t features(std::int64_t of_rows) const { return filters * columns * of_rows; }
-    /// Parameters whose gradient a GPU with so many rows has.
+    /// Parameters for which a GPU with so many rows of windows computes the gradient.
     std::int64_t parameters(std::int64_t of_rows) const {
         return convolution + outputs * features(of_rows) + outputs;
     }
     std::int64_t stride() const { return parameters(own.front().windows()); } ///< between the GPUs' gradients
+    /// Images that a block of the training step takes; the ladder declares it for that launch.
     std::int64_t block_images() const { return *step.group_images; }
     std::int64_t image_floats() const { return image_rows * image_columns; }
 
     std::int64_t batches() const { return ceil_div(count, batch); }
-    /// Images of a batch.
-    std::int64_t images(std::int64_t which) const { return std::min(batch, count - which * batch); }
-    /// Of them those of a GPU. The last batch may have fewer images than GPUs.
-    ImageShare images(std::int64_t which, std::size_t device) const {
+    /// The number of images of batch number `at`.
+    std::int64_t batch_images(std::int64_t at) const { return std::min(batch, count - at * batch); }
+    /// The images of batch number `at` that a GPU takes: all of them if rows are split. The last batch may
+    /// have fewer images than there are GPUs; then some take none.
+    ImageShare share(std::int64_t at, std::size_t device) const {
         return splits_rows(split)
-                   ? ImageShare{0, images(which)}
-                   : share_of_rank(images(which), static_cast<int>(device), static_cast<int>(devices()));
+                   ? ImageShare{0, batch_images(at)}
+                   : share_of_rank(batch_images(at), static_cast<int>(device), static_cast<int>(devices()));
     }
 };
 
-/// A GPU's memory and kernels.
+/// The memory and the kernels of one GPU.
 struct SplitSteps::Share {
     Share(int its_device, const Module &its_module, const Sizes &sizes, std::size_t index,
           std::int64_t its_images)
@@ -105,8 +110,8 @@ struct SplitSteps::Share {
           features(sizes.features(rows)), parameter_count(sizes.parameters(rows)),
           image_rows(sizes.own[index].rows()), images(its_images),
           pixels(as_size(images * image_rows * sizes.image_columns)), labels(as_size(images)),
-          parameters(as_size(sizes.all)), out(as_size(sizes.images(0, index).count * sizes.outputs)),
-          parts(blocks_for(sizes.images(0, index).count, sizes.block_images()).x * as_size(parameter_count)),
+          parameters(as_size(sizes.all)), out(as_size(sizes.share(0, index).count * sizes.outputs)),
+          parts(blocks_for(sizes.share(0, index).count, sizes.block_images()).x * as_size(parameter_count)),
           gradient(as_size(sizes.all)), own(splits_rows(sizes.split) ? as_size(sizes.batch * features) : 1),
           places(own.size()) {
         const std::int64_t devices = sizes.devices();
@@ -128,10 +133,12 @@ struct SplitSteps::Share {
     DeviceBuffer<float> pixels;
     DeviceBuffer<std::uint8_t> labels;
     DeviceBuffer<float> parameters, out, parts, gradient;
-    DeviceBuffer<float> own; ///< features, where others get only sums
+    DeviceBuffer<float> own; ///< its features, if the other GPUs get only sums of them
     DeviceBuffer<std::uint8_t> places;
-    std::array<DeviceBuffer<float>, 2> gradients; ///< of all GPUs, for even and odd steps
-    std::array<DeviceBuffer<float>, 2> received;  ///< features or sums of all GPUs, likewise
+    // Two of each, for even and odd steps: a GPU may write the next step's while another still reads this
+    // one's.
+    std::array<DeviceBuffer<float>, 2> gradients; ///< of all GPUs
+    std::array<DeviceBuffer<float>, 2> received;  ///< features or sums of all GPUs
 };
 
 SplitSteps::SplitSteps(const DeviceGroup &group, LadderKernels &kernels, const NetworkCase &item,
@@ -143,23 +150,24 @@ SplitSteps::SplitSteps(const DeviceGroup &group, LadderKernels &kernels, const N
         const OnDevice here(group.ordinal(i));
         std::int64_t own_images = 0;
         for (std::int64_t batch = 0; batch < sizes_->batches(); ++batch)
-            own_images += sizes_->images(batch, i).count;
+            own_images += sizes_->share(batch, i).count;
         const Module &module =
-            kernels.of(split_request(sizes_->own[i].windows(), kernels.gpu().compute_capability()));
+            kernels.module_of(split_request(sizes_->own[i].windows(), kernels.gpu().compute_capability()));
         shares_.push_back(std::make_unique<Share>(group.ordinal(i), module, *sizes_, i, own_images));
     }
     load(images, parameters);
     if (splits_rows(sizes_->split))
         copy_halos();
-    group_.wait(); // blocking copies are on another stream than the steps
+    group_.wait(); // blocking copies run on another stream than the steps
 }
 
 SplitSteps::~SplitSteps() = default;
 
 namespace {
 
-/// Calls `run(at, own_at, count)` for parameters that a GPU has which computes `rows` rows of windows from
-/// `first_row` on: where they lie among all, and among its own.
+/// Calls `run(at, own_at, count)` for every contiguous run of parameters of a GPU with `rows` rows of windows
+/// from `first_row` on: where it begins among the parameters of the network, where among the GPU's own, its
+/// length.
 template <class Sizes, class Run>
 void for_own_parameters(const Sizes &sizes, std::int64_t first_row, std::int64_t rows, const Run &run) {
     run(0, 0, sizes.convolution);
@@ -172,7 +180,8 @@ void for_own_parameters(const Sizes &sizes, std::int64_t first_row, std::int64_t
 
 } // namespace
 
-/// Of the image's rows each goes to one GPU from the host.
+/// Copies images, labels and parameters to the GPUs. If rows are split, each row of an image is copied to one
+/// GPU only; copy_halos() copies the rows that a second GPU needs.
 void SplitSteps::load(const LabelledImages &images, std::span<const float> parameters) {
     const Sizes &sizes = *sizes_;
     const std::size_t row_bytes = as_size(sizes.image_columns) * sizeof(float);
@@ -184,46 +193,46 @@ void SplitSteps::load(const LabelledImages &images, std::span<const float> param
         const std::int64_t rows = halo_elsewhere ? sizes.own[i + 1].first_row - first_row : share.image_rows;
         std::vector<std::uint8_t> labels;
         for (std::int64_t batch = 0; batch < sizes.batches(); ++batch) {
-            const ImageShare its = sizes.images(batch, i);
-            if (its.count == 0)
+            const ImageShare part = sizes.share(batch, i);
+            if (part.count == 0)
                 continue;
-            const LabelledImages now = images_of(images, {batch * sizes.batch + its.first, its.count});
+            const LabelledImages now = images_of(images, {batch * sizes.batch + part.first, part.count});
             check(cudaMemcpy2D(share.pixels.data() +
                                    std::ssize(labels) * share.image_rows * sizes.image_columns,
                                as_size(share.image_rows) * row_bytes,
                                now.pixels.data() + first_row * sizes.image_columns,
                                as_size(sizes.image_rows) * row_bytes, as_size(rows) * row_bytes,
-                               as_size(its.count), cudaMemcpyHostToDevice),
+                               as_size(part.count), cudaMemcpyHostToDevice),
                   "cudaMemcpy2D of images");
             labels.insert(labels.end(), now.labels.begin(), now.labels.end());
         }
         share.labels.copy_from(labels);
-        std::vector<float> its(parameters.begin(), parameters.end());
+        std::vector<float> own(parameters.begin(), parameters.end());
         if (sizes.split == DeviceSplit::parameters)
             for_own_parameters(sizes, sizes.shares.first[i], share.rows,
                                [&](auto at, auto own_at, auto count) {
-                                   std::copy_n(parameters.begin() + at, count, its.begin() + own_at);
+                                   std::copy_n(parameters.begin() + at, count, own.begin() + own_at);
                                });
-        share.parameters.copy_from(its);
+        share.parameters.copy_from(own);
     }
 }
 
-/// The halo below a share comes from the GPU that has those rows, by a copy between the two.
+/// Copies the rows of images below a GPU's own that its filters also read, from the next GPU, which has them.
 void SplitSteps::copy_halos() {
     const std::size_t row_bytes = as_size(sizes_->image_columns) * sizeof(float);
     for (std::size_t i = 0; i + 1 < shares_.size(); ++i) {
         Share &share = *shares_[i], &next = *shares_[i + 1];
         const std::int64_t begin = sizes_->own[i + 1].first_row, end = sizes_->own[i].last_row;
         const OnDevice here(share.device);
-        const auto images_of = [&](Share &of) {
-            return cudaPitchedPtr{of.pixels.data(), as_size(of.image_rows) * row_bytes,
-                                  as_size(of.image_rows) * row_bytes, as_size(of.images)};
+        const auto pixels_of = [&](Share &gpu) {
+            return cudaPitchedPtr{gpu.pixels.data(), as_size(gpu.image_rows) * row_bytes,
+                                  as_size(gpu.image_rows) * row_bytes, as_size(gpu.images)};
         };
         cudaMemcpy3DPeerParms copy{};
         copy.srcDevice = next.device;
         copy.dstDevice = share.device;
-        copy.srcPtr = images_of(next);
-        copy.dstPtr = images_of(share);
+        copy.srcPtr = pixels_of(next);
+        copy.dstPtr = pixels_of(share);
         copy.dstPos = cudaPos{as_size(begin - sizes_->own[i].first_row) * row_bytes, 0, 0};
         copy.extent = cudaExtent{as_size(end - begin) * row_bytes, as_size(share.images), 1};
         check(cudaMemcpy3DPeer(&copy), "cudaMemcpy3DPeer of the halo");
@@ -234,7 +243,8 @@ std::int64_t SplitSteps::batches() const {
     return sizes_->batches();
 }
 
-/// Steps on their way to the streams: one of each GPU that computes, and of each GPU one to each other.
+/// Collects steps as work on streams. Each GPU has one stream that computes and, for every other GPU, one
+/// that sends to it.
 class SplitSteps::Enqueued {
   public:
     explicit Enqueued(const SplitSteps &steps)
@@ -249,19 +259,21 @@ class SplitSteps::Enqueued {
                                                   : work_.add_stream(shares_[from]->device));
     }
 
+    /// Adds step number `step`, or the part of it that is asked for.
     void add(StepPart part, std::int64_t step) {
         parity_ = as_size(step % 2);
         batch_ = step % sizes_.batches();
         trains_ = part != StepPart::forward;
         exchanges_ = part != StepPart::computation;
-        splits_rows(sizes_.split) ? by_rows() : by_images();
+        splits_rows(sizes_.split) ? add_split_by_rows() : add_split_by_images();
         if (trains_)
-            move_parameters();
+            add_update();
     }
 
     StreamedWork take() { return std::move(work_); }
 
   private:
+    /// Adds a launch to the computing stream of GPU number `i`.
     template <class... Arguments>
     void launch(std::size_t i, const std::string &kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
                 const Arguments &...arguments) {
@@ -269,22 +281,25 @@ class SplitSteps::Enqueued {
                   KernelCall{shares_[i]->module.kernel(kernel), grid, block, shared_bytes, {arguments...}});
     }
 
-    /// Each GPU sends to each other one, in an order in which no GPU receives more than it sends. What is
-    /// read was added before; what a GPU does from now on comes after all that it receives.
+    /// Adds a copy from each GPU to each other one. In round d, GPU i sends to GPU i + d (modulo the number
+    /// of GPUs), so each sends and receives one copy a round. A copy starts after all that its sender has
+    /// added so far; what a GPU adds from now on starts after all that it receives.
     void exchange(const std::function<StreamedWork::Call(std::size_t from, std::size_t to)> &copy) {
         const std::size_t devices = shares_.size();
-        for (std::size_t far = 1; far < devices; ++far)
+        for (std::size_t round = 1; round < devices; ++round)
             for (std::size_t from = 0; from < devices; ++from) {
-                const std::size_t to = (from + far) % devices;
+                const std::size_t to = (from + round) % devices;
                 work_.follow(sends_[from][to], computes_[from]);
                 work_.add(sends_[from][to], copy(from, to));
             }
-        for (std::size_t far = 1; far < devices; ++far)
-            for (std::size_t from = 0; from < devices; ++from)
-                work_.follow(computes_[(from + far) % devices], sends_[from][(from + far) % devices]);
+        for (std::size_t round = 1; round < devices; ++round)
+            for (std::size_t from = 0; from < devices; ++from) {
+                const std::size_t to = (from + round) % devices;
+                work_.follow(computes_[to], sends_[from][to]);
+            }
     }
 
-    /// From a GPU to the same place of another one's memory.
+    /// A copy of `floats` numbers from `source` on GPU `from` to `target` on GPU `to`.
     StreamedWork::Call copy_of(std::size_t from, const float *source, std::size_t to, float *target,
                                std::int64_t floats) const {
         return [=, &group = group_](cudaStream_t stream) {
@@ -292,6 +307,7 @@ class SplitSteps::Enqueued {
         };
     }
 
+    /// Sends the first `count` numbers of each GPU's gradient to all others.
     void send_gradients(std::int64_t count) {
         exchange([&](std::size_t from, std::size_t to) {
             const std::int64_t at = static_cast<std::int64_t>(from) * sizes_.stride();
@@ -301,14 +317,14 @@ class SplitSteps::Enqueued {
         });
     }
 
-    /// Of each GPU its blocks' parts into its own place among the gradients. Of split images a share of the
-    /// batch's mean.
+    /// Adds up the parts of the gradient that the blocks of each GPU left, into that GPU's place among the
+    /// gradients. If images are split, the sum is weighted by the GPU's share of the batch.
     void gather() {
         for (std::size_t i = 0; i < shares_.size(); ++i) {
             const Share &share = *shares_[i];
-            const std::int64_t images = sizes_.images(batch_, i).count;
-            const float weight =
-                static_cast<float>(static_cast<double>(images) / static_cast<double>(sizes_.images(batch_)));
+            const std::int64_t images = sizes_.share(batch_, i).count;
+            const float weight = static_cast<float>(static_cast<double>(images) /
+                                                    static_cast<double>(sizes_.batch_images(batch_)));
             launch(i, "gather", blocks_for(share.parameter_count, sizes_.update.block[0]), update_block(), 0,
                    share.parts.data(), static_cast<int>(blocks_for(images, sizes_.block_images()).x),
                    static_cast<int>(share.parameter_count), weight,
@@ -316,8 +332,9 @@ class SplitSteps::Enqueued {
         }
     }
 
-    /// By the gradients of all GPUs. Of split parameters a GPU has those behind the convolution alone.
-    void move_parameters() {
+    /// Adds the update of the parameters by the gradients of all GPUs. If parameters are split, only those of
+    /// the convolution are summed over GPUs; a GPU updates its part of the dense layer alone.
+    void add_update() {
         gather();
         const std::int64_t summed =
             sizes_.split == DeviceSplit::parameters ? sizes_.convolution : sizes_.stride();
@@ -339,13 +356,14 @@ class SplitSteps::Enqueued {
         }
     }
 
-    /// Each with its images.
-    void by_images() {
-        const int *const as_they_lie = nullptr; // no other order of the images
+    /// Adds forward and backward of a step in which each GPU takes its own images.
+    void add_split_by_images() {
+        // The kernel's order of images: none, they are taken as they lie
+        const int *const as_they_lie = nullptr;
         for (std::size_t i = 0; i < shares_.size(); ++i) {
             const Share &share = *shares_[i];
-            const std::int64_t images = sizes_.images(batch_, i).count,
-                               before = batch_ * sizes_.images(0, i).count;
+            const std::int64_t images = sizes_.share(batch_, i).count,
+                               before = batch_ * sizes_.share(0, i).count;
             if (images > 0)
                 launch(i, sizes_.step.kernel, blocks_for(images, sizes_.block_images()),
                        dim3(static_cast<unsigned>(sizes_.step.block[0])),
@@ -356,8 +374,10 @@ class SplitSteps::Enqueued {
         }
     }
 
-    void by_rows() {
-        const std::int64_t images = sizes_.images(batch_), before = batch_ * sizes_.batch;
+    /// Adds forward and backward of a step in which each GPU takes some rows of every image. Between them the
+    /// GPUs exchange features (split by rows) or their sums of the dense layer (split by parameters).
+    void add_split_by_rows() {
+        const std::int64_t images = sizes_.batch_images(batch_), before = batch_ * sizes_.batch;
         const int count = static_cast<int>(images);
         const bool sums = sizes_.split == DeviceSplit::parameters;
         const dim3 blocks = blocks_for(images, sizes_.block_images());
@@ -367,7 +387,7 @@ class SplitSteps::Enqueued {
         const auto block_of = [&](const Share &share) {
             return dim3(static_cast<unsigned>(sizes_.block_images() * sizes_.columns * share.rows));
         };
-        /// Where a GPU's features or sums lie among those of all, in the memory of GPU `on`.
+        // Where the features or sums of GPU i lie among those of all, in the memory of GPU `on`.
         const auto place = [&](std::size_t i, std::size_t on) {
             return shares_[on]->received[parity_].data() +
                    (sums ? static_cast<std::int64_t>(i) * images * sizes_.outputs
@@ -400,15 +420,15 @@ class SplitSteps::Enqueued {
                     static_cast<unsigned>(sizes_.update.block[1]));
     }
 
-    static constexpr unsigned update_threads = 128;
+    static constexpr unsigned update_threads = 128; // chosen
 
     const Sizes &sizes_;
     const DeviceGroup &group_;
     const std::vector<std::unique_ptr<Share>> &shares_;
     StreamedWork work_;
-    std::vector<std::size_t> computes_;
-    std::vector<std::vector<std::size_t>> sends_; ///< from and to
-    std::size_t parity_ = 0;
+    std::vector<std::size_t> computes_;           ///< the computing stream of each GPU
+    std::vector<std::vector<std::size_t>> sends_; ///< [from][to]: the stream of those copies
+    std::size_t parity_ = 0;                      ///< of the step that is added
     std::int64_t batch_ = 0;
     bool trains_ = true, exchanges_ = true;
 };
@@ -427,7 +447,7 @@ StepOutcome SplitSteps::outcome(std::int64_t step) const {
     for (std::size_t i = 0; i < (splits_rows(sizes.split) ? 1 : shares_.size()); ++i) {
         const std::vector<float> all = shares_[i]->out.to_host();
         outcome.outputs.insert(outcome.outputs.end(), all.begin(),
-                               all.begin() + sizes.images(step % sizes.batches(), i).count * sizes.outputs);
+                               all.begin() + sizes.share(step % sizes.batches(), i).count * sizes.outputs);
     }
     if (sizes.split != DeviceSplit::parameters) {
         for (const auto &share : shares_) {

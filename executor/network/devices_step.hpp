@@ -1,7 +1,7 @@
-// Steps of training of Cibil's network on several GPUs, as work on their streams: each kind of work for all
-// GPUs before the next kind, so that no GPU waits for another one's launches. Steps that are timed are
-// captured as one CUDA graph over all GPUs, whose launch then costs the same for any number of them; a thread
-// a GPU would save nothing there.
+// Steps of training of Cibil's network on several GPUs, as work on their streams. Each kind of work is queued
+// for all GPUs before the next kind, so that no GPU waits for the launches of another one. Timed steps are
+// captured as one CUDA graph over all GPUs, whose launch costs the same for any number of them, so a thread
+// of the host for each GPU would save nothing.
 #pragma once
 
 #include "executor/network/bound_rung.hpp"
@@ -22,18 +22,21 @@
 
 namespace convcast {
 
-/// What is queued. step: a whole step, forward and backward. forward: its forward part alone. computation: a
-/// step in which the GPUs exchange nothing; its results are wrong, and its time is that of the computation.
+/// What is queued. `step`: a whole step, forward, backward and update. `forward`: its forward part alone.
+/// `computation`: a step in which the GPUs exchange nothing. Its results are wrong; its time is the
+/// computation's.
 enum class StepPart { step, forward, computation };
 
-/// How the kernels for shares of one, two, three or all six rows of windows are compiled.
+/// How the kernels are compiled for a GPU with `rows` rows of pooling windows: one, two, three or all six.
 CompileRequest split_request(std::int64_t rows, int compute_capability);
 
+/// The memory and the kernels of a split training step on several GPUs.
 class SplitSteps {
   public:
-    /// Of a split by rows, parameters or batch. `group` has at least item.devices GPUs, of which the first
-    /// are taken. Batches of item.batch images, the last one as large as is left of `count`, of which the
-    /// pool's are repeated.
+    /// For a split by rows, parameters or batch (item.split). Takes the first item.devices GPUs of `group`,
+    /// which must outlive this, as must `kernels`. Trains with `count` images, in batches of item.batch; the
+    /// last batch has those that remain. If `images` has fewer, they repeat. Copies images and parameters to
+    /// the GPUs.
     SplitSteps(const DeviceGroup &group, LadderKernels &kernels, const NetworkCase &item,
                const LabelledImages &images, std::int64_t count, std::span<const float> parameters,
                float rate);
@@ -43,11 +46,11 @@ class SplitSteps {
 
     std::int64_t batches() const;
 
-    /// `count` steps from number `first` on, each of the batch of its number modulo batches(). To be queued
-    /// on a stream of the first GPU; this must outlive it.
+    /// `count` steps from step number `first` on; step i takes batch i modulo batches(). The caller enqueues
+    /// the work on a stream of the first GPU. This must outlive the work.
     StreamedWork work(StepPart part, std::int64_t first, std::int64_t count) const;
 
-    /// Waits for all GPUs, then reads what a step left, which was the last.
+    /// Waits for all GPUs, then reads what the last queued step left, whose number is `step`.
     StepOutcome outcome(std::int64_t step) const;
 
   private:

@@ -34,17 +34,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// ---- words on a socket: four bytes of length, a letter that says what they are, and their bytes ----
+// ---- messages on a socket: four bytes of length, big-endian; a letter for the kind; the text ----
 
-constexpr std::size_t most_bytes = 1 << 20, header_bytes = 5;
+constexpr std::size_t most_bytes = 1 << 20; // above this it is no message of convcast
+constexpr std::size_t header_bytes = 5;
 constexpr const char *greeting = "convcast ranks 1";
 
+/// A message that was received. `gone` and `late` are never sent: the connection ended, or time was up.
 struct Heard {
     enum class What : char { words = 'w', leaving = 'l', refusing = 'r', gone = '-', late = '+' };
     What what = What::gone;
     std::string text;
 };
 
+/// Sends all bytes; false if the connection has ended.
 bool send_bytes(int socket, const char *bytes, std::size_t count) {
     while (count > 0) {
         const ssize_t sent = ::send(socket, bytes, count, MSG_NOSIGNAL);
@@ -58,6 +61,7 @@ bool send_bytes(int socket, const char *bytes, std::size_t count) {
     return true;
 }
 
+/// Sends a message; false if the connection has ended or the text is too long.
 bool say(const Socket &socket, Heard::What what, const std::string &text) {
     std::string all(header_bytes, static_cast<char>(what));
     for (int i = 0; i < 4; ++i)
@@ -66,7 +70,8 @@ bool say(const Socket &socket, Heard::What what, const std::string &text) {
     return text.size() <= most_bytes && send_bytes(socket.handle(), all.data(), all.size());
 }
 
-/// Whether there is something to read, or an end, before `until`; absent: as long as it takes.
+/// Waits until there is something to read or the connection ended; false at `until`. `until` absent: no
+/// limit.
 bool readable(int socket, const std::optional<Clock::time_point> &until) {
     for (;;) {
         const milliseconds left =
@@ -82,10 +87,11 @@ bool readable(int socket, const std::optional<Clock::time_point> &until) {
     }
 }
 
-/// Words as they come in, without waiting for the rest of them.
+/// A message that arrives in parts, read without waiting.
 class Incoming {
   public:
-    /// Takes what is there of the next words. False where more is to come.
+    /// Reads what has arrived. True when the message is complete or the connection ended, false if more has
+    /// to come.
     bool take(int socket) {
         while (bytes_.size() < wanted()) {
             std::array<char, 4096> part{};
@@ -99,7 +105,7 @@ class Incoming {
                 return gone_ = true;
             bytes_.append(part.data(), static_cast<std::size_t>(got));
             if (bytes_.size() >= header_bytes && kind() == Heard::What::gone)
-                return gone_ = true; // no convcast
+                return gone_ = true; // the other end is not convcast
         }
         return true;
     }
@@ -107,6 +113,7 @@ class Incoming {
     Heard heard() const { return gone_ ? Heard{} : Heard{kind(), bytes_.substr(header_bytes)}; }
 
   private:
+    /// Bytes of the header, or of the whole message once its header is there.
     std::size_t wanted() const {
         return bytes_.size() < header_bytes ? header_bytes : header_bytes + text_size();
     }
@@ -116,6 +123,7 @@ class Incoming {
             size = size << 8 | static_cast<unsigned char>(bytes_[i]);
         return size;
     }
+    /// `gone` for a header that convcast does not send.
     Heard::What kind() const {
         const auto what = static_cast<Heard::What>(bytes_[header_bytes - 1]);
         const bool known =
@@ -127,6 +135,7 @@ class Incoming {
     bool gone_ = false;
 };
 
+/// Waits for the next message; `late` at `until`, absent: no limit.
 Heard hear(int socket, const std::optional<Clock::time_point> &until) {
     Incoming incoming;
     while (!incoming.take(socket))
@@ -135,7 +144,7 @@ Heard hear(int socket, const std::optional<Clock::time_point> &until) {
     return incoming.heard();
 }
 
-// ---- what ranks are asked, as text ----
+// ---- options of a rank as text: the greeting, then lines of a name, a tab and a value ----
 
 std::string as_text(const Meeting::Asked &asked) {
     std::string text = greeting;
@@ -144,6 +153,7 @@ std::string as_text(const Meeting::Asked &asked) {
     return text;
 }
 
+/// Absent if the text does not begin with the greeting.
 std::optional<Meeting::Asked> from_text(const std::string &text) {
     Meeting::Asked asked;
     const std::vector<std::string> lines = split(text, '\n');
@@ -157,7 +167,8 @@ std::optional<Meeting::Asked> from_text(const std::string &text) {
 
 // ---- sockets ----
 
-/// Short words go at once, and a host that is cut off is noticed within 20 seconds.
+/// Sets options of TCP: short messages are sent at once, and a host that is cut off is noticed within 20
+/// seconds (5 s idle, then 3 probes 5 s apart; 20 s for data that nobody acknowledges).
 void tune(int socket) {
     const auto set = [&](int level, int option, int value) {
         (void)::setsockopt(socket, level, option, &value, sizeof value);
@@ -177,7 +188,7 @@ std::string where(const RankPlace &place) {
     return fmt::format(fmt::runtime(ipv6 ? "[{}]:{}" : "{}:{}"), place.host, place.port);
 }
 
-/// `host` null: of all interfaces.
+/// The addresses of `host`, or of all interfaces if it is null. Throws UsageError for an unknown host.
 Addresses addresses_of(const char *host, const RankPlace &place) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -190,13 +201,14 @@ Addresses addresses_of(const char *host, const RankPlace &place) {
     return {found, &::freeaddrinfo};
 }
 
-/// On all interfaces, since a host often knows its own name as one of loopback only; but of loopback on
-/// nothing else.
+/// A socket that listens at the place's port. It listens on all interfaces, since many hosts resolve their
+/// own name to loopback; if the place names loopback, on loopback alone. Throws UsageError if it cannot
+/// listen.
 Socket listening_at(const RankPlace &place) {
     const bool loopback = place.host == "localhost" || place.host == "::1" || place.host.starts_with("127.");
     const Addresses addresses = addresses_of(loopback ? place.host.c_str() : nullptr, place);
     int error = 0;
-    for (const int family : {AF_INET6, AF_INET}) // the first one takes the other's connections too
+    for (const int family : {AF_INET6, AF_INET}) // a socket of IPv6 accepts IPv4 too
         for (const addrinfo *at = addresses.get(); at != nullptr; at = at->ai_next) {
             if (at->ai_family != family)
                 continue;
@@ -220,7 +232,8 @@ Socket listening_at(const RankPlace &place) {
     throw UsageError("run: rank 0 cannot listen at " + where(place) + ": " + std::strerror(error));
 }
 
-/// Whether a connection came about until then.
+/// Connects a non-blocking socket, which blocks afterwards. False at `until` or on an error, which errno then
+/// has.
 bool connects(const Socket &socket, const addrinfo &to, Clock::time_point until) {
     if (::connect(socket.handle(), to.ai_addr, to.ai_addrlen) != 0) {
         if (errno != EINPROGRESS)
@@ -238,7 +251,7 @@ bool connects(const Socket &socket, const addrinfo &to, Clock::time_point until)
     return ::fcntl(socket.handle(), F_SETFL, 0) == 0; // it may wait from now on
 }
 
-/// Of a connection to rank 0; tried again until it listens.
+/// A connection to rank 0, tried again until rank 0 listens. Throws RankLost at `until`.
 Socket connected_to(const RankPlace &place, Clock::time_point until) {
     constexpr milliseconds pause(50);
     int error = 0;
@@ -257,6 +270,7 @@ Socket connected_to(const RankPlace &place, Clock::time_point until) {
                    ". Was it started, is that its host, and did it end with an error of its own?");
 }
 
+/// The Peer::name of this process.
 std::string own_name(int rank) {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0)
@@ -264,11 +278,11 @@ std::string own_name(int rank) {
     return fmt::format("rank {} on {} (process {})", rank, host.data(), ::getpid());
 }
 
-/// A connection of which nobody knows yet who it is.
+/// A connection whose first message, which says which rank it is, has not arrived yet.
 struct Guest {
     Socket socket;
     Incoming hello;
-    Clock::time_point until;
+    Clock::time_point until; ///< then it is dropped
 };
 
 } // namespace
@@ -306,22 +320,22 @@ std::vector<Meeting> Meeting::of_threads(int ranks) {
     return all;
 }
 
-std::optional<std::string> Meeting::why_not_together(const Peer &peer, int rank, const Asked &its,
+std::optional<std::string> Meeting::why_not_together(const Peer &peer, int rank, const Asked &theirs,
                                                      const Asked &asked) {
     std::set<std::string> names;
-    for (const auto *map : {&asked, &its})
+    for (const auto *map : {&asked, &theirs})
         for (const auto &[name, value] : *map)
             names.insert(name);
     for (const std::string &name : names) {
-        const auto of = [&](const Asked &map) {
+        const auto value_in = [&](const Asked &map) {
             const auto found = map.find(name);
             return found == map.end() ? "none" : shortened(found->second);
         };
-        if (of(its) != of(asked))
+        if (value_in(theirs) != value_in(asked))
             return fmt::format(
                 "{} was started with another {} than rank 0: {} instead of {}. Every rank takes the "
                 "same command and the same files",
-                peer.name, name, of(its), of(asked));
+                peer.name, name, value_in(theirs), value_in(asked));
     }
     if (rank < 1 || rank >= size_)
         return fmt::format("{} is none of ranks 1 to {}", peer.name, size_ - 1);
@@ -339,14 +353,14 @@ void Meeting::refuse(const std::string &why) {
 }
 
 void Meeting::seat(Socket &socket, const std::string &hello, const Asked &asked) {
-    auto its = from_text(hello);
-    if (!its)
-        return; // something else that tried this port
-    const int rank = number_of<int>((*its)["rank"]).value_or(-1);
-    Peer peer{Socket(), shortened((*its)["name"])};
-    its->erase("rank");
-    its->erase("name");
-    if (const auto why = why_not_together(peer, rank, *its, asked)) {
+    auto theirs = from_text(hello);
+    if (!theirs)
+        return; // not convcast: something else has tried this port
+    const int rank = number_of<int>((*theirs)["rank"]).value_or(-1);
+    Peer peer{Socket(), shortened((*theirs)["name"])};
+    theirs->erase("rank");
+    theirs->erase("name");
+    if (const auto why = why_not_together(peer, rank, *theirs, asked)) {
         (void)say(socket, Heard::What::refusing, *why);
         refuse(*why);
     }
@@ -354,8 +368,9 @@ void Meeting::seat(Socket &socket, const std::string &hello, const Asked &asked)
     peers_[static_cast<std::size_t>(rank - 1)] = std::move(peer);
 }
 
+/// Rank 0: accepts connections and reads their first messages until every rank has come. Gives up at until_.
 void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
-    constexpr milliseconds hello(3000);
+    constexpr milliseconds hello(3000); // chosen: how long a connection may take to say who it is
     const Socket listens = listening_at(place);
     peers_.resize(static_cast<std::size_t>(size_ - 1));
     std::list<Guest> guests;
@@ -370,7 +385,7 @@ void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
         std::vector<pollfd> sockets = {{listens.handle(), POLLIN, 0}};
         for (const Guest &guest : guests)
             sockets.push_back({guest.socket.handle(), POLLIN, 0});
-        constexpr int pause = 100;
+        constexpr int pause = 100; // ms
         (void)::poll(sockets.data(), sockets.size(), pause);
         if (Clock::now() > until_)
             part(fmt::format(
@@ -393,11 +408,12 @@ void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
             guest = said || Clock::now() > guest->until ? guests.erase(guest) : std::next(guest);
         }
     }
-    if (const auto why = who_left()) // one that gave up while the last one came
+    if (const auto why = who_left()) // a rank gave up while the last one came
         throw RankLost(*why);
-    (void)from_first("");
+    (void)from_first(""); // join_first() of the others waits for this
 }
 
+/// Other ranks: connect to rank 0, say who they are, and wait until rank 0 says that all have come.
 void Meeting::join_first(const RankPlace &place, const Asked &asked) {
     Socket socket = connected_to(place, until_);
     tune(socket.handle());
@@ -405,7 +421,7 @@ void Meeting::join_first(const RankPlace &place, const Asked &asked) {
     hello["rank"] = std::to_string(rank_);
     hello["name"] = own_name(rank_);
     (void)say(socket, Heard::What::words, as_text(hello));
-    // Rank 0 gives up before this one does, and then says why.
+    // 3 s more than rank 0 waits: it gives up first and then says why.
     const Heard heard = hear(socket.handle(), until_ + std::chrono::seconds(3));
     if (heard.what == Heard::What::refusing)
         throw UsageError("run: " + heard.text);
@@ -432,7 +448,7 @@ void Meeting::part(const std::string &why) {
 std::string Meeting::heard_from(Peer &peer) {
     constexpr milliseconds pause(100);
     while (!readable(peer.socket.handle(), Clock::now() + pause))
-        if (const auto why = who_left()) // another one
+        if (const auto why = who_left()) // perhaps another rank than the one that should speak
             throw RankLost(*why);
     Heard heard = hear(peer.socket.handle(), std::nullopt);
     if (heard.what == Heard::What::words)
@@ -456,7 +472,7 @@ std::string Meeting::from_first(const std::string &said) {
 std::vector<std::string> Meeting::to_first(const std::string &said) {
     if (rank_ != 0) {
         if (!say(peers_.front().socket, Heard::What::words, said))
-            (void)heard_from(peers_.front()); // its reason, if it had one
+            (void)heard_from(peers_.front()); // throws, with the reason of rank 0 if it gave one
         return {};
     }
     std::vector<std::string> all = {said};
@@ -475,9 +491,9 @@ std::optional<std::string> Meeting::why_gone(Peer &peer) {
     const bool leaves = got == static_cast<ssize_t>(header.size()) &&
                         header.back() == static_cast<char>(Heard::What::leaving);
     if (!ended && !leaves)
-        return std::nullopt; // words that nobody has asked for yet
+        return std::nullopt; // a text that nobody has asked for yet
     constexpr milliseconds at_once(500);
-    for (;;) { // words may lie before the reason
+    for (;;) { // texts may have arrived before the reason
         const Heard heard = hear(peer.socket.handle(), Clock::now() + at_once);
         if (heard.what == Heard::What::leaving)
             return heard.text;

@@ -28,7 +28,7 @@ NetworkData network_data(const Network &network, std::int64_t batch, std::uint64
     data.parameters = kind.deep ? steady_parameters(network, seed) : seeded_parameters(network, seed);
     data.images.shape = network.input;
     data.images.pixels.resize(static_cast<std::size_t>(batch * elements(network.input)));
-    const double width = kind.deep ? 2.0 * std::sqrt(3.0) : 1.0;
+    const double width = kind.deep ? 2.0 * std::sqrt(3.0) : 1.0; // uniform of this width: variance 1, or 1/12
     for (float &pixel : data.images.pixels)
         pixel = kind.integers ? static_cast<float>(random() % 3)
                               : static_cast<float>(width * (random.share() - 0.5));
@@ -36,7 +36,8 @@ NetworkData network_data(const Network &network, std::int64_t batch, std::uint64
     for (std::int64_t i = 0; i < batch; ++i)
         data.images.labels.push_back(static_cast<std::uint8_t>(
             random() % static_cast<std::uint64_t>(std::clamp<std::int64_t>(classes, 10, 256))));
-    if (kind.integers) // of the many products of a dense layer most are with 0
+    // Parameters are -1, 0 or 1; in a dense layer, which sums many products, 7 of 8 are made 0.
+    if (kind.integers)
         for (std::size_t i = 0; i < data.parameters.size(); ++i)
             for (double &value : data.parameters[i]) {
                 const std::uint64_t drawn = random();
@@ -63,7 +64,8 @@ std::vector<std::int64_t> sizes_of(const ImageShape &shape, std::int64_t batch) 
     return {batch, shape[0], shape[1], shape[2]};
 }
 
-/// Floats as NumPy's format 1.0 has them, row by row. `sizes` multiply to their number.
+/// The bytes of a file in NumPy's format 1.0 with the floats in row-major order. The product of `sizes` is
+/// their number.
 std::string npy_of(std::span<const float> values, const std::vector<std::int64_t> &sizes) {
     constexpr std::size_t aligned = 64, before = 10; // bytes of magic, version and the header's length
     std::string header =

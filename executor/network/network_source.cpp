@@ -20,7 +20,8 @@ const EmbeddedFile &network_file(std::string_view name) {
     throw UsageError("there is no device code '" + std::string(name) + "'");
 }
 
-void put_in_place(const EmbeddedFile &file, std::set<std::string> &seen, std::string &out) {
+/// Appends the file to `out` with its includes in place, without #pragma once; nothing if it is in `seen`.
+void append_with_includes(const EmbeddedFile &file, std::set<std::string> &seen, std::string &out) {
     constexpr std::string_view include = "#include \"";
     if (!seen.insert(file.path).second)
         return;
@@ -28,13 +29,14 @@ void put_in_place(const EmbeddedFile &file, std::set<std::string> &seen, std::st
         const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
         rest.remove_prefix(line.size());
         if (line.starts_with(include))
-            put_in_place(network_file(line.substr(include.size(), line.rfind('"') - include.size())), seen,
-                         out);
+            append_with_includes(network_file(line.substr(include.size(), line.rfind('"') - include.size())),
+                                 seen, out);
         else if (!line.starts_with("#pragma once"))
             out += line;
     }
 }
 
+/// Path and full text of each source, in turn: what hashes are made of.
 std::vector<std::string> texts_of(const std::vector<EmbeddedFile> &sources) {
     std::vector<std::string> texts;
     for (const EmbeddedFile &file : sources) {
@@ -49,7 +51,7 @@ std::vector<std::string> texts_of(const std::vector<EmbeddedFile> &sources) {
 std::string network_source(std::string_view name) {
     std::set<std::string> seen;
     std::string out;
-    put_in_place(network_file(name), seen, out);
+    append_with_includes(network_file(name), seen, out);
     return out;
 }
 

@@ -20,7 +20,7 @@
 namespace convcast {
 namespace {
 
-// Of NCCL's application binary interface, the same since 2.0.
+// Values of NCCL's enumerations ncclResult_t, ncclDataType_t and ncclRedOp_t, the same since NCCL 2.0.
 constexpr int nccl_success = 0, nccl_in_progress = 7, nccl_float32 = 7, nccl_sum = 0;
 
 } // namespace
@@ -46,7 +46,8 @@ void Nccl::join(Meeting &meeting, int device) {
     if (bytes.size() != sizeof id.bytes)
         throw GpuError("rank 0 sent " + std::to_string(bytes.size()) + " bytes, not an id of NCCL");
     std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
-    // The call waits for all ranks, and nothing ends it if one of them never comes: then the thread is left.
+    // ncclCommInitRank waits for all ranks, and cannot be stopped if one never comes. So a thread calls it;
+    // if a rank leaves, that thread is abandoned, and `joined` lives as long as it does.
     struct Joined {
         Communicator communicator = nullptr;
         std::promise<int> result;
@@ -70,8 +71,8 @@ void Nccl::sum(float *values, std::size_t count, cudaStream_t stream) const {
     check(all_reduce_(values, values, count, nccl_float32, nccl_sum, communicator_, stream), "ncclAllReduce");
 }
 
-// The call tells the kernels to end, then waits for every graph that has some of them to be destroyed, which
-// only the caller does.
+// ncclCommAbort tells NCCL's kernels to end, then waits until every graph that contains some is destroyed.
+// The caller destroys them, so the call must not block it and has a thread of its own.
 void Nccl::abort() {
     if (communicator_ != nullptr)
         std::thread(abort_, std::exchange(communicator_, nullptr)).detach();
@@ -89,7 +90,7 @@ std::optional<std::string> Nccl::failure() const {
 std::string Nccl::version() const {
     int number = 0;
     check(version_(&number), "ncclGetVersion");
-    constexpr int major = 10000, minor = 100; // since NCCL 2.9
+    constexpr int major = 10000, minor = 100; // how NCCL 2.9 and newer write it: 22803 is 2.28.3
     return std::to_string(number / major) + "." + std::to_string(number % major / minor) + "." +
            std::to_string(number % minor);
 }
@@ -101,7 +102,7 @@ void Nccl::check(int result, const char *call) const {
 }
 
 Rank::Rank(Meeting &meeting, int device) : here_(device), meeting_(meeting) {
-    const std::vector<std::string> gpus = meeting.to_first(device_uuid(device)); // of rank 0
+    const std::vector<std::string> gpus = meeting.to_first(device_uuid(device)); // empty on other ranks
     for (std::size_t i = 0; i < gpus.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             if (gpus[i] == gpus[j])
@@ -111,9 +112,9 @@ Rank::Rank(Meeting &meeting, int device) : here_(device), meeting_(meeting) {
     nccl_.join(meeting, device);
 }
 
-void Rank::try_sum(float *values, std::size_t many, cudaStream_t stream) {
+void Rank::try_sum(float *values, std::size_t count, cudaStream_t stream) {
     const Event done(Event::Kind::order_only);
-    nccl_.sum(values, many, stream);
+    nccl_.sum(values, count, stream);
     done.record(stream);
     wait(done);
 }
@@ -123,7 +124,7 @@ void Rank::wait(const Event &event) {
     while (!event.passed()) {
         if (const auto why = meeting_.who_left()) {
             nccl_.abort();
-            event.wait(); // what waited for the other ranks ends now
+            event.wait(); // it passes now, since nothing waits for other ranks any more
             throw RankLost(*why);
         }
         if (const auto why = nccl_.failure()) {
@@ -136,30 +137,30 @@ void Rank::wait(const Event &event) {
 }
 
 void as_rank(Meeting &meeting, int device, const std::function<void(Rank &)> &part) {
-    const auto told = [&](const std::function<void()> &work) {
+    const auto telling_others = [&](const std::function<void()> &work) {
         try {
             work();
         } catch (const RankLost &) {
-            throw; // which all have heard
+            throw; // the others have heard of it themselves
         } catch (const std::exception &error) {
             meeting.leave("rank " + std::to_string(meeting.rank()) + " ended: " + error.what());
             throw;
         }
     };
     std::optional<Rank> rank;
-    told([&] { rank.emplace(meeting, device); });
+    telling_others([&] { rank.emplace(meeting, device); });
     try {
-        told([&] { part(*rank); });
+        telling_others([&] { part(*rank); });
     } catch (...) {
-        rank->abort(); // before NCCL would wait for the others at its end
+        rank->abort(); // otherwise the destructor of NCCL would wait for the other ranks
         throw;
     }
-    try { // nobody leaves before all have what they need
+    try { // all ranks leave together, so that nobody takes an early end for a loss
         (void)meeting.to_first("done");
         (void)meeting.from_first("done");
     } catch (const RankLost &) {
         if (meeting.rank() > 0)
-            throw; // rank 0 has all of the answer, whoever leaves now
+            throw; // rank 0 does not: it has the whole answer, whoever leaves now
     }
 }
 
@@ -167,11 +168,11 @@ void as_ranks(const std::vector<int> &devices, const std::function<void(Rank &)>
     std::vector<Meeting> meetings = Meeting::of_threads(static_cast<int>(devices.size()));
     std::vector<std::future<void>> ranks;
     for (std::size_t i = 0; i < devices.size(); ++i)
-        ranks.push_back(std::async(std::launch::async,
-                                   [&part, device = devices[i], given = std::move(meetings[i])]() mutable {
-                                       Meeting mine = std::move(given); // which ends with this thread
-                                       as_rank(mine, device, part);
-                                   }));
+        ranks.push_back(std::async(
+            std::launch::async, [&part, device = devices[i], given = std::move(meetings[i])]() mutable {
+                Meeting mine = std::move(given); // ends with this thread: the others hear
+                as_rank(mine, device, part);
+            }));
     std::exception_ptr cause, lost;
     for (std::future<void> &rank : ranks)
         try {

@@ -1,5 +1,5 @@
-// One of several GPUs that train together, each with a share of every batch: threads of this process or
-// processes of any hosts, with NCCL between them.
+// A rank is one of several GPUs that train together, each with a share of every batch. Ranks are threads of
+// this process or processes on any hosts. NCCL adds up their gradients.
 #pragma once
 
 #include "executor/network/meeting.hpp"
@@ -16,10 +16,10 @@
 
 namespace convcast {
 
-/// NCCL, opened when ranks need it. Everything else works without it.
+/// NCCL, a library that is opened at run time, so that everything else works without it.
 class Nccl {
   public:
-    /// Throws GpuError where the library is not there or too old.
+    /// Throws GpuError if the library is missing or too old.
     Nccl();
     Nccl(const Nccl &) = delete;
     Nccl &operator=(const Nccl &) = delete;
@@ -27,21 +27,22 @@ class Nccl {
 
     std::string version() const; ///< "2.28.3"
 
-    /// Joins the calling thread's device to those of all ranks of the meeting. Throws GpuError, as of two
-    /// ranks with one GPU, and RankLost.
+    /// Joins `device` with those of all ranks of the meeting; returns when all have joined. Throws GpuError,
+    /// for example if two ranks have one GPU, and RankLost.
     void join(Meeting &meeting, int device);
 
-    /// Enqueues that `count` floats are replaced by their sums over all ranks.
+    /// Enqueues a sum over all ranks: each of `count` floats on the device is replaced by its sum.
     void sum(float *values, std::size_t count, cudaStream_t stream) const;
 
-    /// What went wrong between the GPUs since; absent if nothing did.
+    /// A sentence if a sum has failed since join(), without waiting; absent if none did.
     std::optional<std::string> failure() const;
 
-    /// Ends what waits on the GPU for other ranks, now or later. Nothing can be summed any more.
+    /// Makes the GPU stop waiting for other ranks, now or soon. After this nothing can be summed. May be
+    /// called before join() or again.
     void abort();
 
   private:
-    // The few functions that are used, as NCCL 2 has them: handles are pointers, enumerations are ints.
+    // The types of the functions in use, as in NCCL 2: handles are pointers, enumerations are ints.
     using Communicator = void *;
     struct Id {
         char bytes[128];
@@ -69,28 +70,31 @@ class Nccl {
 /// A rank on the calling thread, whose device stays that of the rank while this lives.
 class Rank {
   public:
-    /// Joins NCCL where there are several. Throws what Nccl throws.
+    /// Joins the other ranks of the meeting by NCCL. Throws UsageError, of rank 0, if two ranks have the same
+    /// GPU; what Nccl throws; RankLost. `meeting` must outlive this.
     Rank(Meeting &meeting, int device);
 
     int index() const { return meeting_.rank(); }
     int count() const { return meeting_.size(); }
     Meeting &meeting() { return meeting_; }
+    /// The images of a batch that this rank takes.
     ImageShare share(std::int64_t batch) const { return share_of_rank(batch, index(), count()); }
     std::string nccl_version() const { return nccl_.version(); }
 
+    /// Nccl::sum, as SharedBatch takes it.
     std::function<void(float *, std::size_t, cudaStream_t)> sum() const {
-        return
-            [this](float *values, std::size_t many, cudaStream_t stream) { nccl_.sum(values, many, stream); };
+        return [this](float *values, std::size_t count, cudaStream_t stream) {
+            nccl_.sum(values, count, stream);
+        };
     }
 
-    /// A first sum of so many numbers, whatever they are, and waits for it: what NCCL sets up for it cannot
-    /// be captured in a graph.
-    void try_sum(float *values, std::size_t many, cudaStream_t stream);
+    /// Sums `count` numbers, whatever they are, and waits. Needed before a graph captures such a sum: what
+    /// NCCL sets up at the first one cannot be captured.
+    void try_sum(float *values, std::size_t count, cudaStream_t stream);
 
-    /// Until the event has passed. Throws RankLost when another rank has left, and GpuError where NCCL
-    /// failed: what waits on the GPU is ended first.
+    /// Waits for the event. Throws RankLost if another rank has left, GpuError if NCCL failed; before that it
+    /// aborts what waits on the GPU.
     void wait(const Event &event);
-    /// Ends what waits on the GPU for other ranks.
     void abort() { nccl_.abort(); }
 
   private:
@@ -99,11 +103,12 @@ class Rank {
     Nccl nccl_;
 };
 
-/// Does `part` as that rank. What it throws is told to the other ranks.
+/// Runs `part` on this thread as the rank of the meeting, on `device`. If it throws, the other ranks are told
+/// why and the error goes on. Returns when all ranks are done.
 void as_rank(Meeting &meeting, int device, const std::function<void(Rank &)> &part);
 
-/// Does `part` as one rank a device, each in a thread. Throws what the first of them threw, not what the
-/// others threw because that one had left.
+/// Runs `part` as one rank for each device, each in a thread, and waits for all. Throws the error that made a
+/// rank leave, not the RankLost that others throw because that rank had left.
 void as_ranks(const std::vector<int> &devices, const std::function<void(Rank &)> &part);
 
 } // namespace convcast

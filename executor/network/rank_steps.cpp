@@ -14,16 +14,17 @@
 namespace convcast {
 namespace {
 
+/// The rungs that the ladder declares for a split. The forecast made cases only for declared splits.
 const DeclaredSplit &declared(const Ladder &ladder, DeviceSplit split) {
     return ladder.splits.at(to_text(split));
 }
 
-/// As a rank or, where there is none, alone.
+/// Waits as the rank does, which notices lost ranks; `rank` null: as a GPU alone.
 void wait_for(const Event &event, Rank *rank) {
     rank != nullptr ? rank->wait(event) : event.wait();
 }
 
-/// Of some steps of a rung, the images the same in each.
+/// What verified_steps steps leave, all with the same images; `rank` null: of a GPU alone.
 StepOutcome outcome_of(const LoadedRung &steps, Rank *rank) {
     const Stream stream(Stream::Kind::ordered);
     const auto wait = [&] {
@@ -44,8 +45,8 @@ StepOutcome outcome_of(const LoadedRung &steps, Rank *rank) {
     return outcome;
 }
 
-/// Of a step, by several as one CUDA graph. Parameters stay from now on, so that every step has the same
-/// work.
+/// Seconds of a step, from timed_steps of them as one CUDA graph. Sets the learning rate to 0 for good, so
+/// that the parameters stay and every step has the same work.
 Seconds time_of(LoadedRung &steps, Rank *rank) {
     steps.memory.set({});
     const Stream stream(Stream::Kind::ordered);
@@ -63,8 +64,9 @@ Seconds time_of(LoadedRung &steps, Rank *rank) {
 
 StepSettings settings_of(const Ladder &ladder) {
     const Descent descent = descent_of(ladder).value_or(Descent{.rate = 0.5});
-    return {static_cast<float>(descent.rate), static_cast<float>(descent.momentum),
-            static_cast<float>(descent.decay)};
+    return {.rate = static_cast<float>(descent.rate),
+            .momentum = static_cast<float>(descent.momentum),
+            .decay = static_cast<float>(descent.decay)};
 }
 
 std::unique_ptr<LoadedRung> RankCases::steps_of(const std::string &id, const ImageShare &share,
@@ -89,10 +91,11 @@ void RankCases::time(std::unique_ptr<LoadedRung> steps, const DeclaredSplit &spl
     NetworkTimes &times = item.measured.emplace();
     times.time_s = time_of(*steps, rank);
     item.issued = fmt::format("{} steps as one CUDA graph on each GPU", timed_steps);
-    steps.reset(); // its memory goes before that of others is taken
-    times.computation_s = rank == nullptr
-                              ? times.time_s
-                              : time_of(*steps_of(split.step, share, SharedBatch{item.batch, {}}), nullptr);
+    steps.reset(); // frees its memory before that of the next is taken
+    times.computation_s =
+        rank == nullptr
+            ? times.time_s
+            : time_of(*steps_of(split.step, share, SharedBatch{.total = item.batch, .sum = {}}), nullptr);
     times.communication_s = *times.time_s - *times.computation_s;
     if (!split.forward)
         return;
@@ -118,10 +121,10 @@ void RankCases::settle(Rank &rank, NetworkCase &item) {
     const StepOutcome outcome = outcome_of(*steps, &rank);
     item.reason = why_not_as_one_gpu(outcome, share, alone(item.batch), item);
     item.status = item.reason ? Status::wrong_result : Status::ok;
-    // A step is timed by all ranks or by none.
+    // All ranks time the step or none does, so rank 0 collects the reasons and tells all the first of them.
     std::string why = item.reason.value_or("");
-    for (const std::string &its : rank.meeting().to_first(why))
-        why = why.empty() ? its : why;
+    for (const std::string &of_one : rank.meeting().to_first(why))
+        why = why.empty() ? of_one : why;
     why = rank.meeting().from_first(why);
     if (!why.empty()) {
         item.status = Status::wrong_result, item.reason = why;

@@ -30,13 +30,17 @@
 namespace convcast {
 namespace {
 
-constexpr double output_limit = 1e-5; ///< relative L2 error of outputs against double, as gate 2
-/// Of a gradient: of two nearly equal pixels float may take the other maximum.
+/// Relative error of outputs in L2 against double, as in gate 2 of convolutions
+constexpr double output_limit = 1e-5;
+/// The same of a gradient. It is wider, since float may take the other one of two nearly equal pixels as the
+/// maximum.
 constexpr double gradient_limit = 1e-3;
-/// Of the step that is verified. Before it the velocity is 0, so that the momentum changes nothing.
+/// Settings of the step that is verified. The velocity is 0 before it, so the momentum changes nothing.
 constexpr StepSettings verified_step{0.5F, 0.9F, 0.01F};
-constexpr std::int64_t most_verified = 128; ///< images of a large batch: the first and the last ones
+/// Images; of a larger batch the first and the last 64 are verified
+constexpr std::int64_t most_verified = 128;
 
+/// Settles the cases of run_ladder().
 class Ladders {
   public:
     Ladders(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
@@ -50,15 +54,15 @@ class Ladders {
             result.reason = why;
             return;
         }
-        LoadedRung its(kernels_, rung, batch_);
-        its.memory.set(verified_step);
-        result.reason = verify(its, rung, result);
+        LoadedRung loaded(kernels_, rung, batch_);
+        loaded.memory.set(verified_step);
+        result.reason = verify(loaded, rung, result);
         result.status = result.reason ? Status::wrong_result : Status::ok;
         if (!result.reason && options_.time)
-            time(its.bound, rung, result);
+            time(loaded.bound, rung, result);
     }
 
-    /// Why launches have no counted occupancy; absent where they have.
+    /// Why the occupancy of launches could not be counted; absent if it could.
     const std::optional<std::string> &why_no_counters() const { return why_no_counters_; }
 
   private:
@@ -72,29 +76,32 @@ class Ladders {
         return refusal(rung, network_, batch_, device_.compute_capability());
     }
 
-    /// A sentence on what is wrong; absent if nothing is.
-    std::optional<std::string> verify(LoadedRung &its, const Rung &rung, NetworkCase &result) {
+    /// A sentence on what is wrong; absent if nothing is. A network with logistic functions has no exact
+    /// outputs, so only others are verified with integers too.
+    std::optional<std::string> verify(LoadedRung &loaded, const Rung &rung, NetworkCase &result) {
         const bool exact = std::none_of(network_.operators.begin(), network_.operators.end(),
                                         [](const Operator &op) { return op.kind == OperatorKind::logistic; });
         if (exact)
-            if (auto wrong = verify(its, rung, data_of(true), 0.0, result))
+            if (auto wrong = verify(loaded, rung, data_of(true), 0.0, result))
                 return "gate 1, small integers: " + *wrong;
-        if (auto wrong = verify(its, rung, data_of(false), output_limit, result))
+        if (auto wrong = verify(loaded, rung, data_of(false), output_limit, result))
             return "gate 2, reals: " + *wrong;
         return std::nullopt;
     }
 
     NetworkData data_of(bool integers) const {
-        return network_data(network_, batch_, options_.seed, {integers, false});
+        return network_data(network_, batch_, options_.seed, {.integers = integers});
     }
 
-    std::optional<std::string> verify(LoadedRung &its, const Rung &rung, const NetworkData &data,
+    /// Verifies one call on `data`: outputs within `limit` (relative, L2) and, of a rung that trains, the
+    /// gradient and the updated parameters. Sets the errors in `result`. Returns a sentence on what is wrong.
+    std::optional<std::string> verify(LoadedRung &loaded, const Rung &rung, const NetworkData &data,
                                       double limit, NetworkCase &result) {
-        NetworkMemory &memory = its.memory;
+        NetworkMemory &memory = loaded.memory;
         memory.load(data.images, data.parameters);
         const cudaStream_t stream = watch_.stream();
-        its.bound.prepare(stream);
-        its.bound.call(stream);
+        loaded.bound.prepare(stream);
+        loaded.bound.call(stream);
         check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after a call");
         if (const std::string where = memory.overrun(); !where.empty())
             return "a kernel wrote beyond the end of " + where;
@@ -107,16 +114,16 @@ class Ladders {
             return std::nullopt;
         const std::vector<double> images(data.images.pixels.begin(), data.images.pixels.end());
         std::vector<double> wanted;
-        for (const std::vector<double> &of :
+        for (const std::vector<double> &of_operator :
              convcast::gradient(network_, batch_, images, data.parameters, data.images.labels))
-            wanted.insert(wanted.end(), of.begin(), of.end());
+            wanted.insert(wanted.end(), of_operator.begin(), of_operator.end());
         const std::vector<float> gradient = memory.gradient(), before = flattened(data.parameters),
                                  after = memory.trained();
         result.gradient_error = relative_l2<double>(gradient, wanted);
         if (!(*result.gradient_error <= gradient_limit))
             return fmt::format("the gradient differs from the reference by {:.2e} in L2",
                                *result.gradient_error);
-        std::vector<double> moved;
+        std::vector<double> moved; // where one step from `before` by that gradient leads
         for (std::size_t i = 0; i < before.size(); ++i)
             moved.push_back(static_cast<double>(before[i]) -
                             verified_step.rate * (static_cast<double>(gradient[i]) +
@@ -126,7 +133,8 @@ class Ladders {
         return std::nullopt;
     }
 
-    /// Of the first and last images, by the outputs of the operator `last`.
+    /// The relative error in L2 of `outputs`, those of the operator `last`, over the images that are
+    /// verified.
     double output_error(const std::vector<float> &outputs, const std::string &last, const NetworkData &data) {
         std::vector<ImageShare> parts = {{0, batch_}};
         if (batch_ > most_verified)
@@ -136,9 +144,9 @@ class Ladders {
         std::vector<float> found;
         std::vector<double> wanted;
         for (const auto &[first, count] : parts) {
-            const LabelledImages its = images_of(data.images, {first, count});
-            const std::vector<double> pixels(its.pixels.begin(), its.pixels.end()),
-                reference = forward(network_, count, pixels, data.parameters, its.labels)[op];
+            const LabelledImages images = images_of(data.images, {first, count});
+            const std::vector<double> pixels(images.pixels.begin(), images.pixels.end()),
+                reference = forward(network_, count, pixels, data.parameters, images.labels)[op];
             wanted.insert(wanted.end(), reference.begin(), reference.end());
             found.insert(found.end(), outputs.begin() + first * numbers,
                          outputs.begin() + (first + count) * numbers);
@@ -146,6 +154,8 @@ class Ladders {
         return relative_l2<double>(found, wanted);
     }
 
+    /// Sets all times of a rung: as a graph and launch by launch, warm and cold; with several streams also by
+    /// the host's clock; and those of each kernel.
     void time(const BoundRung &bound, const Rung &rung, NetworkCase &result) {
         const Graph graph(watch_.stream(), [&] { bound.call(watch_.stream()); });
         const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
@@ -160,7 +170,7 @@ class Ladders {
             ThreadedWork threads = bound.by_threads();
             times.threads_s = host_time([&](cudaStream_t stream) { threads.enqueue(stream); });
         }
-        // Of several streams only calls launch by launch tell which record belongs to which launch.
+        // With several streams, only records of calls launch by launch say which launch they belong to.
         const bool streams = rung.streams.has_value();
         result.kernels =
             kernel_times(rung, batch_, traced_calls(watch_, streams ? one_by_one : as_graph, streams));
@@ -168,7 +178,7 @@ class Ladders {
             count(bound, rung, result.kernels);
     }
 
-    /// From the host's first call to the end of the last launch, the median of some calls.
+    /// Seconds from the host's first call to the end of the last launch: the median of 60 calls.
     Seconds host_time(const StopWatch::Call &call) {
         constexpr std::size_t warm_ups = 10, calls = 60;
         std::vector<double> seconds;
@@ -183,7 +193,8 @@ class Ladders {
         return Seconds(upper_median(std::move(seconds)));
     }
 
-    /// Occupancies of launches, each alone: in a call others may run beside it.
+    /// Counts the occupancy of each launch into `lines`. Each runs alone, since in a call others may run
+    /// beside it.
     void count(const BoundRung &bound, const Rung &rung, std::vector<KernelTime> &lines) {
         static const std::string occupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
         std::vector<CounterSession::Work> launches;
@@ -206,7 +217,7 @@ class Ladders {
     std::int64_t batch_;
     const CaseOptions &options_;
     StopWatch watch_;
-    std::optional<CounterSession> counters_; ///< once something is counted
+    std::optional<CounterSession> counters_; ///< absent before the first count
     std::optional<std::string> why_no_counters_;
 };
 
@@ -220,12 +231,12 @@ NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &la
     if (options.time) {
         const NetworkData data = network_data(network, 1, options.seed, {});
         std::vector<std::vector<float>> parameters;
-        for (const std::vector<double> &of : data.parameters)
-            parameters.emplace_back(of.begin(), of.end());
+        for (const std::vector<double> &of_operator : data.parameters)
+            parameters.emplace_back(of_operator.begin(), of_operator.end());
         run.sequential_s = sequential_time(network, data.images.pixels, parameters);
     }
     Ladders ladders(compiler, device, ladder, network, batch, options);
-    settle_cases(
+    settle_cases( // ladder_run() made a case, with its id, for each rung
         run, "the GPU", [&](NetworkCase &item) { ladders.settle(*rung_named(ladder, *item.id), item); },
         [&](const NetworkCase &item) {
             if (ladders.why_no_counters())

@@ -1,7 +1,8 @@
-// Networks on GPUs: the rungs of a ladder and whole networks, verified against double, then timed as a CUDA
-// graph and launch by launch; steps of training over several GPUs, held to one GPU's outputs, gradient and
-// parameters, then timed; and training, all images in the memory of each GPU that takes them and an epoch one
-// CUDA graph.
+// Runs networks on GPUs. The rungs of a ladder and whole networks are verified against a reference in double,
+// then timed as a CUDA graph and launch by launch. Steps of training over several GPUs are compared with one
+// GPU's outputs, gradient and parameters, then timed. Training keeps all images in the memory of each GPU
+// that takes them, and an epoch is one CUDA graph. To settle a case is to verify it, time it, and store
+// status, reason, errors and times in it.
 #pragma once
 
 #include "executor/network/devices_group.hpp"
@@ -26,66 +27,70 @@ class Rank;
 struct CaseOptions {
     std::uint64_t seed = 0; ///< of images, labels and parameters
     bool time = true;       ///< false: verify only
-    std::function<void(const NetworkRun &, const NetworkCase &)>
-        done; ///< sees each case as it is settled; may be empty
+    /// Called with each case once it is settled; may be empty
+    std::function<void(const NetworkRun &, const NetworkCase &)> done;
 };
 
-/// A case of each rung. A wrong result and a kernel that does not compile are answers of their case; after
-/// the GPU was lost the others are not run, with the reason.
+/// Settles a case for each rung. A wrong result and a kernel that does not compile stand in their case. Once
+/// the GPU was lost, the other cases are not run, and their reason says so.
 NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
                       std::int64_t batch, const CaseOptions &options);
 
 struct WholeOptions {
     std::uint64_t seed = 0; ///< of images and parameters
-    bool integers =
-        false; ///< small ones, for which the outputs must be exact; for small networks without Winograd
-    bool time = true; ///< false: verify only
+    bool integers = false;  ///< inputs and parameters are small integers, for which outputs must be exact;
+                            ///< only for small networks without Winograd
+    bool time = true;       ///< false: verify only
     unsigned compile_threads = 1;
-    std::string save_tensors; ///< a folder for images, parameters and outputs (network_data.hpp); "": nowhere
-    std::function<void(const std::string &)> say; ///< what a user should know; may be empty
+    std::string save_tensors; ///< folder for images, parameters and outputs (network_data.hpp); "": not saved
+    std::function<void(const std::string &)> say; ///< called with sentences for the user; may be empty
 };
 
-/// A wrong result is an answer of the run. Throws UsageError for a network that no kernel runs, or a GPU with
-/// too little memory; GpuError.
+/// Runs the network as planned, verifies it and times it. A wrong result is an answer, not an error. Throws
+/// UsageError if no kernel runs the network or the GPU has too little memory, GpuError if the GPU fails.
 NetworkRun run_whole(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
                      const WholeOptions &options);
 
-/// Settles the cases of a forecast. What a split gets wrong or cannot do is an answer of its case; after a
-/// GPU was lost the others are not run, with the reason.
+/// Settles the cases of `run`, which come from a forecast, on the GPUs of the group. A wrong result or an
+/// error of a GPU stands in its case, and the next case is run. Once a GPU was lost, the other cases are not
+/// run, and their reason says so.
 void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, NetworkRun &run,
                  const CaseOptions &options);
 
-/// The same of the cases of ranks: the splits batch_nccl over all ranks, and one GPU, which each rank
-/// measures for itself.
+/// Settles the cases of `run` as one of several ranks: the split batch_nccl, which all ranks do together, and
+/// one GPU, which each rank measures for itself. All ranks must call this with the same cases in the same
+/// order, since NCCL waits for every rank. A wrong result stands in its case, but every GpuError and RankLost
+/// is thrown: a rank that went on alone would wait for ever.
 void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Network &network, NetworkRun &run,
                const CaseOptions &options);
 
-/// Parameters after training by a split other than batch_nccl over all GPUs of the group, in the order of the
-/// images, which are as the network takes them; `run` gets the times.
+/// Trains by a split other than batch_nccl over all GPUs of the group, with the images in their order, and
+/// returns the parameters. The pixels of `images` are as the network takes them. `run` gets one case more,
+/// with the times. Throws UsageError if the network cannot be split so; GpuError.
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
                        NetworkRun &run);
 
-/// Another rank ended a training before its time.
+/// Thrown by train() of a rank when another rank has ended early. Holds what this rank has trained so far.
 struct TrainingCut : RankLost {
     TrainingCut(const std::string &why, std::int64_t finished, Parameters kept)
         : RankLost(why), epochs(finished), parameters(std::move(kept)) {}
-    std::int64_t epochs;   ///< that were finished
-    Parameters parameters; ///< after them
+    std::int64_t epochs;   ///< finished ones
+    Parameters parameters; ///< after those epochs
 };
 
-/// Trains by the rung of the ladder that does steps of training, in a new order every epoch, and classifies
-/// the test images with the parameters at four decimals, by the last rung that takes batches. `rank`: of
-/// several that all do this with the same images, each its share of every batch, or null; all then have the
-/// same parameters, and rank 0 alone classifies. Throws UsageError where no rung trains or the images have
-/// another shape; TrainingCut.
+/// Trains by the rung of the ladder that does steps of training, with the images in a new order every epoch.
+/// Then the last rung that takes batches classifies the test images, with the parameters rounded to four
+/// decimals. `rank` is null for one GPU alone. Otherwise all ranks call this with the same images, each takes
+/// its share of every batch, all end with the same parameters, and rank 0 alone classifies. Throws UsageError
+/// if no rung trains or the images have another shape than the network's input; TrainingCut; GpuError.
 TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
                      const LabelledImages &images, const LabelledImages &tests,
                      const TrainingOptions &options, Rank *rank = nullptr);
 
-/// The same over all GPUs of the group: by ranks with NCCL, a thread a GPU, or by another split with plain
-/// gradient descent and the images in their order. `first`, the group's first GPU and the calling thread's,
-/// classifies.
+/// Trains over all GPUs of the group and classifies as train() does. The split batch_nccl takes a thread of
+/// the host for each GPU, as ranks; any other split does plain gradient descent with the images in their
+/// order. `first` is the group's first GPU and the calling thread's device, and classifies.
 TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceGroup &group,
                           DeviceSplit split, const Ladder &ladder, const Network &network,
                           const LabelledImages &images, const LabelledImages &tests,

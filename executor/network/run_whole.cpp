@@ -27,8 +27,9 @@
 namespace convcast {
 namespace {
 
-constexpr double whole_limit = 1e-4;         ///< relative L2 error of FP32 against double, as Winograd's gate
-constexpr std::int64_t reference_images = 4; ///< in double at once
+constexpr double whole_limit = 1e-4; ///< relative error in L2 of FP32 against double, as in Winograd's gate
+/// Computed in double at once; chosen: all tensors of these are kept in double
+constexpr std::int64_t reference_images = 4;
 
 class WholeRunner {
   public:
@@ -49,8 +50,8 @@ class WholeRunner {
         for (const std::string &note : whole_.notes())
             run_.assumptions.push_back(note);
         {
-            const NetworkData data =
-                network_data(plan_.network, plan_.batch(), options_.seed, {options_.integers, true});
+            const NetworkData data = network_data(plan_.network, plan_.batch(), options_.seed,
+                                                  {.integers = options_.integers, .deep = true});
             whole_.load(data.images.pixels, data.parameters, watch_.stream());
             if (!options_.save_tensors.empty())
                 save_inputs(options_.save_tensors, plan_.network, plan_.batch(), data);
@@ -65,8 +66,8 @@ class WholeRunner {
     }
 
   private:
-    /// All images' outputs; of the first and last also the output of each launch. A sentence on what is
-    /// wrong.
+    /// Verifies the outputs of all images, and for the first and the last group of images also what each
+    /// launch writes. Sets the errors. Returns a sentence on what is wrong; absent if nothing is.
     std::optional<std::string> verify() {
         const std::int64_t batch = plan_.batch(), at_once = std::min(batch, reference_images);
         const cudaStream_t stream = watch_.stream();
@@ -87,8 +88,9 @@ class WholeRunner {
                 if (gives_output(i))
                     all += compare(reference, i, first, stream);
             if (first > 0 && first + count < batch)
-                continue;
-            for (std::size_t i = 0; i < plan_.schedule.size(); ++i) {
+                continue; // neither the first group nor the last
+            for (std::size_t i = 0; i < plan_.schedule.size();
+                 ++i) { // again, since later launches reuse memory
                 whole_.enqueue(i, stream);
                 by_launch[i] += compare(reference, i, first, stream);
             }
@@ -105,14 +107,14 @@ class WholeRunner {
         return wrong;
     }
 
-    /// Whether a launch writes what the network gives, where it stays until the end.
+    /// Whether a launch writes an output of the network, which stays in memory until the call's end.
     bool gives_output(std::size_t launch) const {
         const Tensor &tensor = plan_.schedule[launch].writes;
         const std::vector<std::size_t> outputs = plan_.network.output_indices();
         return !tensor.columns && std::find(outputs.begin(), outputs.end(), tensor.of) != outputs.end();
     }
 
-    /// What the last call of all launches left.
+    /// Saves the outputs that the last call of all launches left.
     void save_outputs() {
         for (std::size_t i = 0; i < plan_.schedule.size(); ++i)
             if (gives_output(i)) {
@@ -126,7 +128,7 @@ class WholeRunner {
             }
     }
 
-    /// Of the sources, and of what is made of operators' device code for this plan's launches.
+    /// A hash of the sources and of the text generated from operators' device code for this plan's launches.
     std::string code_hash() const {
         std::vector<std::string> texts = {whole_code_hash()};
         for (const ScheduledLaunch &launch : plan_.schedule)
@@ -144,6 +146,8 @@ class WholeRunner {
                            limit());
     }
 
+    /// The error of what a launch has just written, against the reference, whose images begin at `first`. No
+    /// error for a launch that only turns the images.
     L2Error compare(WholeReference &reference, std::size_t launch, std::int64_t first, cudaStream_t stream) {
         const Tensor &tensor = plan_.schedule[launch].writes;
         if (tensor.of == Network::input_index)
@@ -152,6 +156,7 @@ class WholeRunner {
                                  stream);
     }
 
+    /// Sets the times of the network and of its launches.
     void time() {
         const Graph graph(watch_.stream(), [&] { whole_.enqueue(watch_.stream()); });
         const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
@@ -167,12 +172,14 @@ class WholeRunner {
         time_launches(as_graph, one_by_one);
     }
 
+    /// Times single calls by the stopwatch, at most 100 and for 0.4 s; notes method and clock in the
+    /// conditions.
     TimeSpread timed(const StopWatch::Call &call, L2State l2) {
-        StopWatchOptions how;
-        how.l2 = l2;
-        how.max_samples = 100;
-        how.max_time = Seconds(0.4);
-        const SampleSeries series = watch_.measure(call, how);
+        StopWatchOptions timing;
+        timing.l2 = l2;
+        timing.max_samples = 100;
+        timing.max_time = Seconds(0.4);
+        const SampleSeries series = watch_.measure(call, timing);
         std::vector<double> times;
         for (const Sample &sample : series.samples)
             times.push_back(sample.time.value);
@@ -181,7 +188,8 @@ class WholeRunner {
         return time_spread(std::move(times));
     }
 
-    /// Rows of replays between two events; a call takes about `traced`.
+    /// Times a call as it is in a row of replays of the graph between two events, without gaps of the host.
+    /// `traced` says about how long a call takes: a row has as many replays as fill 20 ms, within 5 and 100.
     TimeSpread replayed(const Graph &graph, Seconds traced) {
         constexpr int rows = 15, least = 5, most = 100;
         constexpr double row_s = 0.02;
@@ -201,8 +209,8 @@ class WholeRunner {
         return time_spread(std::move(times));
     }
 
-    /// When launches begin and end, of some calls of the graph; on several streams of calls launch by launch,
-    /// whose records name the host's call.
+    /// Sets when each launch begins and ends, from calls of the graph. With several streams, from calls
+    /// launch by launch, whose records name the host's call. Says so if records and nodes do not match.
     void time_launches(const StopWatch::Call &as_graph, const StopWatch::Call &one_by_one) {
         const bool several = streams_of(plan_.schedule) > 1;
         const std::vector<TracedCall> calls = traced_calls(watch_, several ? one_by_one : as_graph, several);

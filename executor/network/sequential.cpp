@@ -15,6 +15,7 @@
 namespace convcast {
 namespace {
 
+/// The convolution of one image without padding, by its definition.
 void convolve(const ConvShape &shape, const float *in, const float *filters, float *out) {
     for (std::int64_t k = 0; k < shape.k; ++k)
         for (std::int64_t p = 0; p < shape.p(); ++p)
@@ -30,6 +31,7 @@ void convolve(const ConvShape &shape, const float *in, const float *filters, flo
             }
 }
 
+/// Max pooling of one image by windows that do not overlap.
 void pool_maxima(const Operator &op, const ImageShape &shape, const float *in, float *out) {
     const std::int64_t rows = (*op.window)[0], columns = (*op.window)[1];
     for (std::int64_t c = 0; c < shape[0]; ++c)

@@ -45,17 +45,17 @@ void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<v
 
 Seconds median_time(StopWatch &watch, const StopWatch::Call &call, L2State l2,
                     const std::function<void()> &wait_for_others) {
-    StopWatchOptions how;
-    how.l2 = l2;
-    how.max_samples = 200;
-    how.max_time = Seconds(0.25);
-    how.wait_for_others = wait_for_others;
-    return watch.measure(call, how).median_time();
+    StopWatchOptions timing;
+    timing.l2 = l2;
+    timing.max_samples = 200;
+    timing.max_time = Seconds(0.25);
+    timing.wait_for_others = wait_for_others;
+    return watch.measure(call, timing).median_time();
 }
 
 namespace {
 
-/// What a record is of, as KernelTime has it.
+/// The name of the kernel or copy that the record is of, as KernelTime has it.
 std::string node_name(const ActivityRecord &record) {
     switch (record.kind) {
     case ActivityKind::kernel:
@@ -83,15 +83,15 @@ TracedNode node_of(const ActivityRecord &record) {
 
 std::vector<TracedCall> traced_calls(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
                                      const std::function<void()> &wait_for_others) {
-    constexpr int calls = 15;
-    StopWatchOptions how;
-    how.l2 = L2State::warm;
-    how.min_samples = how.max_samples = 1;
-    how.warm_up = Seconds(0.0);
-    how.wait_for_others = wait_for_others;
+    constexpr int calls = 15; // chosen
+    StopWatchOptions timing;
+    timing.l2 = L2State::warm;
+    timing.min_samples = timing.max_samples = 1;
+    timing.warm_up = Seconds(0.0);
+    timing.wait_for_others = wait_for_others;
     std::vector<TracedCall> all(calls);
     for (TracedCall &nodes : all) {
-        std::vector<ActivityRecord> records = watch.measure(call, how).activities;
+        std::vector<ActivityRecord> records = watch.measure(call, timing).activities;
         if (several_streams)
             std::stable_sort(
                 records.begin(), records.end(),
@@ -102,7 +102,7 @@ std::vector<TracedCall> traced_calls(StopWatch &watch, const StopWatch::Call &ca
 }
 
 NetworkData pool_of(const Network &network, const NetworkRun &run, std::uint64_t seed) {
-    constexpr std::int64_t most_images = 8192;
+    constexpr std::int64_t most_images = 8192; // chosen
     std::int64_t largest = 1;
     for (const NetworkCase &item : run.cases)
         largest = std::max(largest, item.batch);
@@ -111,26 +111,27 @@ NetworkData pool_of(const Network &network, const NetworkRun &run, std::uint64_t
 
 namespace {
 
-double worst_error(const std::vector<std::vector<float>> &values, const std::vector<float> &reference) {
+/// The largest relative error in L2 of the lists, one for each GPU.
+double worst_error(const std::vector<std::vector<float>> &lists, const std::vector<float> &reference) {
     double worst = 0.0;
-    for (const std::vector<float> &of_one : values)
-        worst = std::max(worst, relative_l2<float>(of_one, reference));
+    for (const std::vector<float> &values : lists)
+        worst = std::max(worst, relative_l2<float>(values, reference));
     return worst;
 }
 
 } // namespace
 
-std::optional<std::string> why_not_as_one_gpu(const StepOutcome &its, const ImageShare &share,
+std::optional<std::string> why_not_as_one_gpu(const StepOutcome &found, const ImageShare &share,
                                               const StepOutcome &one, NetworkCase &item) {
-    // Relative L2: sums in another order. Of two nearly equal pixels another one may be the largest once
-    // parameters differ by rounding.
+    // Relative errors in L2. 1e-5 is above what another order of sums makes. Parameters may differ more: once
+    // they differ by rounding, pooling may take the other one of two nearly equal pixels.
     constexpr double limit = 1e-5, parameter_limit = 1e-4;
     const auto numbers = static_cast<std::ptrdiff_t>(one.outputs.size()) / item.batch;
     const std::vector<float> outputs(one.outputs.begin() + share.first * numbers,
                                      one.outputs.begin() + (share.first + share.count) * numbers);
-    item.output_error = relative_l2<float>(its.outputs, outputs);
-    item.gradient_error = worst_error(its.gradients, one.gradients.front());
-    item.parameter_error = worst_error(its.parameters, one.parameters.front());
+    item.output_error = relative_l2<float>(found.outputs, outputs);
+    item.gradient_error = worst_error(found.gradients, one.gradients.front());
+    item.parameter_error = worst_error(found.parameters, one.parameters.front());
     if (*item.output_error <= limit && *item.gradient_error <= limit &&
         *item.parameter_error <= parameter_limit)
         return std::nullopt;

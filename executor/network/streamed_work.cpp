@@ -116,7 +116,7 @@ ThreadedWork::ThreadedWork(const StreamedWork &work)
     check(cudaGetDevice(&device), "cudaGetDevice");
     for (std::size_t lane = 1; lane < work_.lanes_.size(); ++lane)
         threads_.emplace_back(
-            [this, lane, its = work_.lanes_[lane].device.value_or(device)] { work_on(lane, its); });
+            [this, lane, own = work_.lanes_[lane].device.value_or(device)] { work_on(lane, own); });
 }
 
 ThreadedWork::~ThreadedWork() {
@@ -126,7 +126,7 @@ ThreadedWork::~ThreadedWork() {
         thread.join();
 }
 
-/// A lane's part of a round.
+/// Queues a lane's calls of a round. Gives up if another lane has failed, since its events may never come.
 void ThreadedWork::queue(std::size_t lane, std::uint64_t round) {
     const cudaStream_t stream = work_.stream_of(lane, first_);
     try {
@@ -152,8 +152,9 @@ void ThreadedWork::queue(std::size_t lane, std::uint64_t round) {
     }
 }
 
+/// The loop of a lane's thread: waits for the next round, queues it, and counts it as done.
 void ThreadedWork::work_on(std::size_t lane, int device) {
-    (void)cudaSetDevice(device); // its stream was made there
+    (void)cudaSetDevice(device); // that of the lane's stream
     for (std::uint64_t round = 1;; ++round) {
         while (asked_.load(std::memory_order_acquire) < round)
             std::this_thread::yield();
@@ -166,7 +167,7 @@ void ThreadedWork::work_on(std::size_t lane, int device) {
 
 void ThreadedWork::enqueue(cudaStream_t first) {
     first_ = first;
-    work_.begin(first); // before a thread waits for it
+    work_.begin(first); // before a thread makes its stream wait for this event
     const std::uint64_t round = ++asked_;
     queue(0, round);
     while (done_.load(std::memory_order_acquire) < round * threads_.size())
@@ -174,8 +175,8 @@ void ThreadedWork::enqueue(cudaStream_t first) {
     if (any_failed_.exchange(false)) {
         std::exception_ptr cause;
         for (std::exception_ptr &failed : failed_)
-            if (const std::exception_ptr its = std::exchange(failed, nullptr); !cause)
-                cause = its;
+            if (const std::exception_ptr thrown = std::exchange(failed, nullptr); !cause)
+                cause = thrown;
         std::rethrow_exception(cause);
     }
     for (std::size_t lane = 1; lane < work_.lanes_.size(); ++lane)

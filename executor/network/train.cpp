@@ -27,8 +27,8 @@
 namespace convcast {
 namespace {
 
-constexpr std::int64_t most_checked = 1000; ///< test images that the CPU classifies too
-constexpr std::int64_t most_classified_at_once = 2048;
+constexpr std::int64_t most_checked = 1000; ///< test images that the CPU classifies too; chosen: it is slow
+constexpr std::int64_t most_classified_at_once = 2048; ///< chosen
 
 void require_shape(const Network &network, const LabelledImages &images) {
     if (images.shape != network.input)
@@ -36,17 +36,19 @@ void require_shape(const Network &network, const LabelledImages &images) {
                          " takes " + to_text(network.input));
 }
 
-/// The order of an epoch and its rate, copied to the device while the epoch before it runs.
+/// Gives each epoch its order of images and its learning rate. Two slots of pinned memory, for even and odd
+/// epochs, let the host prepare an epoch while the GPU runs the one before. Among ranks, it also keeps the
+/// parameters after each finished epoch, which remain if another rank is lost.
 class Epochs {
   public:
-    /// `rank`: of several, or null.
+    /// `rank` is null for one GPU alone.
     Epochs(const TrainingOptions &options, std::int64_t images, NetworkMemory &memory, Rank *rank)
         : options_(options), images_(images), order_(static_cast<std::size_t>(images)), memory_(memory),
           rank_(rank), kept_(memory.gradient_count()) {}
 
     const std::int32_t *order() const { return order_.data(); } ///< on the device
 
-    /// What comes before the steps of an epoch.
+    /// Queues what comes before the steps of an epoch; first waits for the epoch that used the same slot.
     void begin(std::int64_t epoch, cudaStream_t stream) {
         Slot &slot = slot_of(epoch);
         if (epoch >= 2)
@@ -64,7 +66,7 @@ class Epochs {
               "cudaMemcpyAsync of the rate");
     }
 
-    /// And behind them.
+    /// Queues what comes after the steps of an epoch.
     void end(std::int64_t epoch, cudaStream_t stream) {
         Slot &slot = slot_of(epoch);
         if (rank_ != nullptr)
@@ -74,7 +76,7 @@ class Epochs {
         slot.done.record(stream);
     }
 
-    /// Waits for an epoch, and keeps its parameters where other ranks may end the training.
+    /// Waits for the end of an epoch; among ranks, keeps its parameters. Throws RankLost.
     void finish(std::int64_t epoch) {
         Slot &slot = slot_of(epoch);
         if (rank_ == nullptr) {
@@ -87,7 +89,9 @@ class Epochs {
     }
 
     std::int64_t finished() const { return finished_; }
-    const std::vector<float> &kept() const { return kept_; } ///< parameters after the finished epochs
+    const std::vector<float> &kept() const {
+        return kept_;
+    } ///< parameters after the finished epochs, of a rank
 
   private:
     struct Slot {
@@ -112,8 +116,8 @@ class Epochs {
                                                 std::make_unique<Slot>(images_, kept_.size())};
 };
 
-/// Steps of training over all images, epoch by epoch; the time of it. `rank`: of several, each with its share
-/// of every batch, or null. Throws TrainingCut where another rank has left.
+/// Trains over all images, epoch by epoch. Returns the parameters; `item` gets the time. `rank` is null for
+/// one GPU alone, else takes its share of every batch. Throws TrainingCut if another rank has left.
 Parameters descend(LadderKernels &kernels, const Rung &rung, const LabelledImages &images,
                    const TrainingOptions &options, NetworkCase &item, Rank *rank) {
     const Network &network = kernels.network();
@@ -124,12 +128,13 @@ Parameters descend(LadderKernels &kernels, const Rung &rung, const LabelledImage
     const auto share_of = [&](std::int64_t total) {
         return rank != nullptr ? rank->share(total) : ImageShare{0, total};
     };
+    // Images of a step on this GPU
     const std::int64_t most = std::max<std::int64_t>(1, share_of(batch).count);
     NetworkMemory memory(network, rung, most);
     memory.load(images_of(images, {0, most}),
                 options.start ? *options.start : seeded_parameters(network, options.seed));
     Epochs epochs(options, count, memory, rank);
-    std::deque<BoundRung> steps;
+    std::deque<BoundRung> steps; // one for each batch of an epoch
     for (std::int64_t at = 0; at < count; at += batch) {
         const std::int64_t total = std::min(batch, count - at);
         const ImageShare share = share_of(total);
@@ -156,7 +161,7 @@ Parameters descend(LadderKernels &kernels, const Rung &rung, const LabelledImage
         for (std::int64_t i = std::max<std::int64_t>(0, options.epochs - 2); i < options.epochs; ++i)
             epochs.finish(i);
     } catch (const RankLost &lost) {
-        stream.wait(); // the graph goes before the stream does
+        stream.wait(); // the graph is destroyed before the stream, and must not run then
         throw TrainingCut(lost.what(), epochs.finished(), by_operator(network, epochs.kept()));
     }
     took(item, options.epochs * std::ssize(steps),
@@ -164,7 +169,7 @@ Parameters descend(LadderKernels &kernels, const Rung &rung, const LabelledImage
     return by_operator(network, memory.trained());
 }
 
-/// Throws UsageError where a step was too long and parameters are no numbers any more.
+/// Throws UsageError if a parameter is infinite or NaN: the learning rate was too high.
 void require_finite(const Parameters &parameters, const Network &network, const Descent &descent) {
     for (std::size_t i = 0; i < parameters.size(); ++i)
         for (const double value : parameters[i])
@@ -176,12 +181,12 @@ void require_finite(const Parameters &parameters, const Network &network, const 
                                              descent.rate / 10.0));
 }
 
-/// Index of the operator whose output is the network's: the last that is no loss.
+/// Index of the operator that gives the network's output: the last one that is no loss.
 std::size_t output_operator(const Network &network) {
     return without_losses(network).operators.size() - 1;
 }
 
-/// The class of each image by a rung: by as many images a call as it takes.
+/// The class of each image, computed by a rung, with as many images in a call as it takes.
 std::vector<std::uint8_t> classes_by(LadderKernels &kernels, const Rung &rung, const LabelledImages &images,
                                      const Parameters &parameters) {
     const Network &network = kernels.network();
@@ -191,39 +196,42 @@ std::vector<std::uint8_t> classes_by(LadderKernels &kernels, const Rung &rung, c
         rung.any_batch.value_or(false)
             ? std::min({count, most_classified_at_once, rung.most_images.value_or(count)})
             : 1;
-    LoadedRung its(kernels, rung, at_once);
+    LoadedRung loaded(kernels, rung, at_once);
     const Stream stream(Stream::Kind::ordered);
     std::vector<std::uint8_t> labels;
     for (std::int64_t at = 0; at < count; at += at_once) {
-        const std::int64_t some = std::min(at_once, count - at); // of the last call others are left over
-        const LabelledImages now = images_of(images, {at, some});
+        // The last call may compute more; those do not count
+        const std::int64_t in_call = std::min(at_once, count - at);
+        const LabelledImages now = images_of(images, {at, in_call});
         if (at == 0) {
-            its.memory.load(now, parameters);
-            its.bound.prepare(stream.handle());
+            loaded.memory.load(now, parameters);
+            loaded.bound.prepare(stream.handle());
         } else {
-            its.memory.load(now);
+            loaded.memory.load(now);
         }
-        its.bound.call(stream.handle());
+        loaded.bound.call(stream.handle());
         stream.wait();
-        const std::vector<float> outputs = its.memory.output();
+        const std::vector<float> outputs = loaded.memory.output();
         const std::vector<std::uint8_t> found = classified({outputs.begin(), outputs.end()}, classes);
-        labels.insert(labels.end(), found.begin(), found.begin() + some);
+        labels.insert(labels.end(), found.begin(), found.begin() + in_call);
     }
     return labels;
 }
 
-/// How many differ in their first elements.
-std::int64_t differing(const std::vector<std::uint8_t> &some, const std::vector<std::uint8_t> &others) {
+/// How many classes differ, over the length of the shorter list.
+std::int64_t differing(const std::vector<std::uint8_t> &a, const std::vector<std::uint8_t> &b) {
     std::int64_t count = 0;
-    for (std::size_t i = 0; i < std::min(some.size(), others.size()); ++i)
-        count += some[i] != others[i];
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+        count += a[i] != b[i];
     return count;
 }
 
+/// Accuracy: the part of `classes` that equal the labels.
 double share_right(const std::vector<std::uint8_t> &classes, const std::vector<std::uint8_t> &labels) {
     return 1.0 - static_cast<double>(differing(classes, labels)) / static_cast<double>(classes.size());
 }
 
+/// The first rung with a step of training and its default descent. Throws UsageError if there is none.
 const Rung &rung_that_trains(const Ladder &ladder) {
     for (const Rung &rung : ladder.rungs)
         if (rung.trains.value_or(false) && rung.descent)
@@ -231,6 +239,7 @@ const Rung &rung_that_trains(const Ladder &ladder) {
     throw UsageError("no kernels train the network '" + ladder.network + "'");
 }
 
+/// The rung that the ladder declares for a step of ranks. Throws UsageError if there is none.
 const Rung &rung_of_ranks(const Ladder &ladder) {
     const auto found = ladder.splits.find(to_text(DeviceSplit::batch_nccl));
     if (found == ladder.splits.end())
@@ -238,7 +247,7 @@ const Rung &rung_of_ranks(const Ladder &ladder) {
     return *rung_named(ladder, found->second.step);
 }
 
-/// The last one that takes any batch: ladders end with the best.
+/// The last rung that takes any batch, since ladders end with the best. Throws UsageError if there is none.
 const Rung &rung_that_classifies(const Ladder &ladder) {
     for (auto rung = ladder.rungs.rbegin(); rung != ladder.rungs.rend(); ++rung)
         if (!rung->trains.value_or(false) && rung->any_batch.value_or(false) && !rung->launches.empty())
@@ -246,35 +255,37 @@ const Rung &rung_that_classifies(const Ladder &ladder) {
     throw UsageError("no kernels compute batches of the network '" + ladder.network + "'");
 }
 
-/// Accuracy on the test images, of the first ones by the CPU too; where nothing was trained, by every rung.
+/// Sets the accuracy on the test images of run.first(), and how many of the first images the CPU classifies
+/// otherwise. If nothing was trained (0 epochs), appends a case with the accuracy of every rung.
 void classify(LadderKernels &kernels, const LabelledImages &tests, const Parameters &parameters,
               NetworkRun &run) {
     const Ladder &ladder = kernels.ladder();
     const Network &network = kernels.network();
     NetworkCase &trained = run.first();
-    Training &its = *trained.training;
+    Training &training = *trained.training;
     const Rung &best = rung_that_classifies(ladder);
-    const auto by = [&](const Rung &rung) { return classes_by(kernels, rung, tests, parameters); };
-    const std::vector<std::uint8_t> classes = by(best);
-    its.test_images = std::ssize(tests.labels);
+    const auto classes_of = [&](const Rung &rung) { return classes_by(kernels, rung, tests, parameters); };
+    const std::vector<std::uint8_t> classes = classes_of(best);
+    training.test_images = std::ssize(tests.labels);
     trained.accuracy = share_right(classes, tests.labels);
-    its.checked = std::min(most_checked, its.test_images);
+    training.checked = std::min(most_checked, training.test_images);
     const std::vector<double> checked(tests.pixels.begin(),
-                                      tests.pixels.begin() + its.checked * elements(network.input));
+                                      tests.pixels.begin() + training.checked * elements(network.input));
     const std::size_t output = output_operator(network);
     const std::vector<std::uint8_t> by_cpu =
-        classified(forward(network, its.checked, checked, parameters, tests.labels)[output],
+        classified(forward(network, training.checked, checked, parameters, tests.labels)[output],
                    elements(network.operators[output].output));
-    its.reference_accuracy = share_right(by_cpu, tests.labels);
+    training.reference_accuracy = share_right(by_cpu, tests.labels);
     trained.disagreements = differing(by_cpu, classes);
-    if (its.epochs > 0)
+    if (training.epochs > 0)
         return;
     for (const Rung &rung : ladder.rungs) {
         if (rung.launches.empty() || rung.trains.value_or(false) ||
             refusal(rung, network, 1, kernels.gpu().compute_capability()))
             continue;
-        const std::vector<std::uint8_t> labels = by(rung);
-        NetworkCase &item = run.cases.emplace_back(); // `trained` is of no use any more
+        const std::vector<std::uint8_t> labels = classes_of(rung);
+        // This may move the cases: `trained` is invalid from here on
+        NetworkCase &item = run.cases.emplace_back();
         item.id = rung.id, item.title = rung.title;
         item.status = Status::ok;
         item.accuracy = share_right(labels, tests.labels);
@@ -305,17 +316,17 @@ TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &lad
     NetworkCase &item = run.cases.emplace_back();
     item.batch = options.descent.batch;
     item.status = Status::ok;
-    Training &its = item.training.emplace();
-    its.images = std::ssize(images.labels);
-    its.epochs = options.epochs;
-    its.descent = options.descent;
-    its.tested_on = options.tested_on;
+    Training &training = item.training.emplace();
+    training.images = std::ssize(images.labels);
+    training.epochs = options.epochs;
+    training.descent = options.descent;
+    training.tested_on = options.tested_on;
     const Parameters trained = rounded(descend(kernels, step, images, options, item, rank));
     require_finite(trained, network, options.descent);
     if (rank != nullptr) {
         run.conditions["ranks"] = std::to_string(rank->count());
         run.conditions["nccl"] = rank->nccl_version();
-        if (rank->index() > 0) // the first one classifies
+        if (rank->index() > 0) // rank 0 alone classifies
             return out;
     }
     classify(kernels, tests, trained, run);
@@ -340,9 +351,9 @@ TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceG
         TrainedNetwork out;
         as_ranks(ordinals, [&](Rank &rank) {
             const Device device(ordinals[static_cast<std::size_t>(rank.index())]);
-            TrainedNetwork its = train(compiler, device, ladder, network, images, tests, options, &rank);
+            TrainedNetwork trained = train(compiler, device, ladder, network, images, tests, options, &rank);
             if (rank.index() == 0)
-                out = std::move(its);
+                out = std::move(trained);
         });
         return out;
     }
@@ -350,19 +361,20 @@ TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceG
     NetworkRun trained;
     TrainingOptions classify_only = options;
     classify_only.start = train_split(compiler, group, network, split, images, options, trained);
-    classify_only.epochs = 0;
+    classify_only.epochs = 0; // starts with the trained parameters and trains no more
     TrainedNetwork out = train(compiler, first, ladder, network, images, tests, classify_only);
     NetworkCase &item = out.run.first();
     const NetworkCase &steps = trained.first();
     item.batch = steps.batch, item.measured = steps.measured;
-    Training &its = *item.training;
-    its.time_s = steps.training->time_s, its.steps = steps.training->steps;
-    its.descent = steps.training->descent, its.epochs = options.epochs;
+    Training &training = *item.training;
+    training.time_s = steps.training->time_s, training.steps = steps.training->steps;
+    training.descent = steps.training->descent, training.epochs = options.epochs;
     out.run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
-    out.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
-                                      "seed {}, {}: {:.2f} % of {} test images",
-                                      its.descent.rate, its.descent.batch, its.epochs, options.seed,
-                                      out.run.conditions["split"], 100.0 * *item.accuracy, its.test_images);
+    out.weights.made_by =
+        fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
+                    "seed {}, {}: {:.2f} % of {} test images",
+                    training.descent.rate, training.descent.batch, training.epochs, options.seed,
+                    out.run.conditions["split"], 100.0 * *item.accuracy, training.test_images);
     return out;
 }
 

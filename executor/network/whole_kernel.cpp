@@ -17,34 +17,37 @@
 namespace convcast {
 namespace {
 
-/// `prefix` and a hash, so that equal text has one name.
+/// `prefix` and a hash of the text, so that equal texts have one name and others differ.
 std::string name_of(const std::string &prefix, const std::string &text) {
     constexpr std::size_t digits = 12;
     return prefix + content_hash({text}).substr(0, digits);
 }
 
+/// The device code of operator number `i`.
 std::string device_text(const Network &network, std::size_t i) {
     return type_of(network.operators[i].kind).device(network.operators[i], network.input_shapes(i));
 }
 
-/// Text of a kernel that computes a launch number by number, a thread some neighbours: what the launch
-/// gathers, or else reads, and behind it what each operator does to it.
+/// Generates the kernel of a launch whose outputs each depend on few inputs. A thread computes a few
+/// neighbouring outputs: it gathers or loads their first values, applies each operator of the launch to them,
+/// and stores them. Runs record a hash of the generated text, so the text must stay as it is.
 class KernelText {
   public:
     KernelText(const Network &network, const ScheduledLaunch &launch, std::int64_t batch)
         : network_(network), launch_(launch), shape_(network.shape_of(launch.writes.of)),
-          together_(outputs_of_thread(network, launch, batch)), columns_(launch.writes.columns ? batch : 1) {}
+          per_thread_(outputs_of_thread(network, launch, batch)),
+          columns_(launch.writes.columns ? batch : 1) {}
 
-    OperatorKernel made() {
+    OperatorKernel kernel() {
         const std::size_t first = launch_.operators.front();
         const bool gathers = is_function(type_of(network_.operators[first].kind).form);
         if (gathers)
             gather(first);
         else
             line("load(value, in0 + at);");
-        next_read_ = gathers ? network_.sources(first).size() : 1;
+        next_read_ = gathers ? network_.sources(first).size() : 1; // those before it are read by now
         for (std::size_t i = gathers ? 1 : 0; i < launch_.operators.size(); ++i)
-            step(i);
+            apply(i);
         line("store(out + at, value);");
         OperatorKernel kernel;
         const std::string name = name_of("map_", function_ + signature() + body_);
@@ -58,6 +61,8 @@ class KernelText {
   private:
     void line(const std::string &text) { body_ += "    " + text + "\n"; }
 
+    /// The kernel's parameters, and the first lines of its body: indices of the thread's first output, and
+    /// its values.
     std::string signature() const {
         std::string text = "(";
         for (std::size_t i = 0; i < launch_.reads.size(); ++i)
@@ -76,10 +81,11 @@ class KernelText {
                    "    const unsigned channel [[maybe_unused]] = at / (P * Q) % K, image [[maybe_unused]] = "
                    "at / (K * P * Q);\n"
                    "    float value[{}];\n",
-                   shape_[0], shape_[1], shape_[2] * columns_, together_, together_);
+                   shape_[0], shape_[1], shape_[2] * columns_, per_thread_, per_thread_);
     }
 
-    /// The function that gathers, called for each output of the thread.
+    /// Adds the call that gathers the values of operator `i`, and puts the function it calls into function_.
+    /// GATHER stands for the function's name, which is known when the text is complete.
     void gather(std::size_t i) {
         const Operator &op = network_.operators[i];
         const std::vector<ImageShape> inputs = network_.input_shapes(i);
@@ -90,13 +96,15 @@ class KernelText {
         std::vector<std::string> pointers;
         for (std::size_t read = 0; read < inputs.size(); ++read)
             pointers.push_back(fmt::format("in{} + image * {}u", read, elements(inputs[read])));
-        const std::string parameter = parameters(op, inputs.front()) > 0 ? taken(i) : "nullptr";
+        const std::string parameter = parameters(op, inputs.front()) > 0 ? parameter_name(i) : "nullptr";
         line(fmt::format("const float *const in[] = {{{}}};", fmt::join(pointers, ", ")));
-        const std::string there = fmt::format("GATHER(in, {}, channel, row, column)", parameter);
-        line(copies(op) ? fmt::format("load(value, {});", there) : fmt::format("value[0] = {};", there));
+        const std::string call = fmt::format("GATHER(in, {}, channel, row, column)", parameter);
+        line(copies(op) ? fmt::format("load(value, {});", call) : fmt::format("value[0] = {};", call));
     }
+    /// Whether the operator's device code gives the address of its input instead of a value.
     static bool copies(const Operator &op) { return type_of(op.kind).form == DeviceForm::copy; }
-    /// Its definition before the kernel.
+    /// The definition of the function that gathers, "" if there is none; replaces GATHER in body_ by its
+    /// name.
     std::string function(const std::string &kernel) {
         if (function_.empty())
             return "";
@@ -109,28 +117,28 @@ class KernelText {
                function_;
     }
 
-    /// Of the parameters of an operator, the name in the kernel.
-    std::string taken(std::size_t op) {
+    /// Adds the parameters of operator `op` to the kernel's arguments; returns the argument's name.
+    std::string parameter_name(std::size_t op) {
         parameters_.push_back(op);
         return fmt::format("p{}", parameters_.size() - 1);
     }
 
-    /// What operator number `i` of the launch does to the values.
-    void step(std::size_t i) {
+    /// Adds what the launch's operator number `i` does to the values. Of two inputs, one is the value so far.
+    void apply(std::size_t i) {
         const std::size_t op = launch_.operators[i];
         const std::vector<std::size_t> sources = network_.sources(op);
         std::string before = "value[j]", other = "other[j]";
         line("{");
         if (sources.size() == 2) {
-            const std::size_t its = i == 0 ? 1 : sources[0] == launch_.operators[i - 1] ? 1 : 0;
-            load_other(network_.shape_of(sources[its]), next_read_++);
-            if (its == 0)
+            const std::size_t loaded = i == 0 ? 1 : sources[0] == launch_.operators[i - 1] ? 1 : 0;
+            load_other(network_.shape_of(sources[loaded]), next_read_++);
+            if (loaded == 0)
                 std::swap(before, other);
         }
         if (network_.parameters(op) > 0)
-            line(fmt::format("    const float p = __ldg({} + channel);", taken(op)));
+            line(fmt::format("    const float p = __ldg({} + channel);", parameter_name(op)));
         line("#pragma unroll");
-        line(fmt::format("    for (int j = 0; j < {}; ++j) {{", together_));
+        line(fmt::format("    for (int j = 0; j < {}; ++j) {{", per_thread_));
         line(fmt::format("        const T x = {};", before));
         if (sources.size() == 2)
             line(fmt::format("        const T y = {};", other));
@@ -139,14 +147,15 @@ class KernelText {
         line("}");
     }
 
-    /// The other input's numbers for the thread's outputs; a size of 1 in it stands for any.
+    /// Adds loads of the other input's numbers for the thread's outputs. A size of 1 in its shape is
+    /// broadcast.
     void load_other(const ImageShape &other, std::size_t read) {
-        line(fmt::format("    float other[{}];", together_));
+        line(fmt::format("    float other[{}];", per_thread_));
         if (other == shape_)
             return line(fmt::format("    load(other, in{} + at);", read));
         const auto place = [](std::int64_t size, const char *index) { return size == 1 ? "0u" : index; };
         line("#pragma unroll");
-        line(fmt::format("    for (unsigned j = 0; j < {}; ++j) {{", together_));
+        line(fmt::format("    for (unsigned j = 0; j < {}; ++j) {{", per_thread_));
         line("        const unsigned its_column = (at + j) % Q, its_row = (at + j) / Q % P;");
         line(fmt::format("        other[j] = __ldg(in{} + image * {}u + ({} * {}u + {}) * {}u + {});", read,
                          elements(other), place(other[0], "channel"), other[1], place(other[1], "its_row"),
@@ -157,16 +166,20 @@ class KernelText {
     const Network &network_;
     const ScheduledLaunch &launch_;
     const ImageShape &shape_;
-    std::int64_t together_, columns_;
+    std::int64_t per_thread_; ///< outputs of a thread
+    std::int64_t columns_;    ///< images side by side; 1: image after image
     std::string body_, function_;
-    std::vector<std::size_t> parameters_;
-    std::size_t next_read_ = 0;
+    std::vector<std::size_t> parameters_; ///< operators whose parameters are arguments
+    std::size_t next_read_ = 0;           ///< of launch_.reads
 };
 
-/// A type whose of(x) is what ends a dense layer.
+/// The template argument of the kernel `dense`: a type with a function of(sum) that is applied to each
+/// output.
 struct EndType {
-    std::string name = "Kept", text;
+    std::string name = "Kept"; ///< in whole.cu: the sum as it is
+    std::string text;          ///< defines the type; "" for Kept
 };
+/// The type that applies the functions which end a dense layer.
 EndType end_type(const Network &network, const ElementSteps &steps) {
     if (steps.functions.empty())
         return {};
@@ -177,6 +190,7 @@ EndType end_type(const Network &network, const ElementSteps &steps) {
     return {name, "struct " + name + body};
 }
 
+/// The kernel of a layer norm, in which `threads_of_pixel` threads share a pixel.
 OperatorKernel norm_kernel(const Operator &op, const ImageShape &shape, std::int64_t threads_of_pixel) {
     const std::string body =
         fmt::format("(const float *__restrict__ input, float *__restrict__ output) {{\n"
@@ -216,7 +230,7 @@ OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &la
     case LaunchKind::pooling: {
         const Operator &op = network.operators[launch.operators.front()];
         if (!is_whole_channel(op, read))
-            kernel = KernelText(network, launch, batch).made();
+            kernel = KernelText(network, launch, batch).kernel();
         else
             kernel.name_expression =
                 fmt::format("pool_channels<{}, {}, {}>", op.kind == OperatorKind::max_pooling ? 1 : 0,
@@ -226,7 +240,7 @@ OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &la
     }
     case LaunchKind::gather:
     case LaunchKind::elementwise:
-        kernel = KernelText(network, launch, batch).made();
+        kernel = KernelText(network, launch, batch).kernel();
         kernel.count = outputs;
         break;
     case LaunchKind::softmax:

@@ -1,5 +1,5 @@
-// The kernels of a network beside its convolutions: names of those in executor/network/whole.cu, and text of
-// those that are made for a launch out of the device code of its operators (model/network/operator_type.hpp).
+// The kernels of a network beside its convolutions. Some are templates in executor/network/whole.cu; others
+// are generated for a launch from the device code of its operators (model/network/operator_type.hpp).
 #pragma once
 
 #include "model/network/schedule.hpp"
@@ -14,23 +14,24 @@ namespace convcast {
 
 struct OperatorKernel {
     std::string name_expression; ///< "turn<32, 4096>"
-    std::string text;            ///< what is compiled behind whole.cu for it; "" where that has it
+    std::string text;            ///< compiled behind whole.cu; "" if whole.cu has all
     LaunchGrid grid;
-    std::optional<std::int64_t> count; ///< last argument of some
-    /// Operators whose parameters it takes behind the tensors that it reads; nothing: a null in place of a
-    /// bias.
+    std::optional<std::int64_t> count; ///< number of outputs, the last argument; absent: it takes none
+    /// Operators whose parameters are arguments behind the tensors that it reads; nullopt: a null pointer,
+    /// for a dense layer without bias.
     std::vector<std::optional<std::size_t>> parameters;
 };
 
-/// The kernel of a launch that is no convolution. Throws UsageError where its operator is a loss or unknown.
+/// The kernel of a launch without a plan. Throws UsageError if its operator is a loss or unknown.
 OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
 
-/// The functions of one number that end a launch, as statements over `T x`; "" without any.
+/// Device code that applies functions of one number, such as relu, to the variable `T x`; "" if there are
+/// none. `functions` are numbers of operators.
 std::string function_text(const Network &network, const std::vector<std::size_t> &functions);
 
-/// A kernel that computes one operator in double by its device code; its name is a hash of what it does. Its
-/// arguments: sizes of the first input and of the output, the inputs, the parameters, the output, the number
-/// of outputs.
+/// A kernel that computes one operator in double from the operator's device code, for the reference. Its name
+/// has a hash of its text, so that equal operators share it. Its arguments: the three sizes of the first
+/// input and of the output, the inputs, the parameters, the output, the number of outputs.
 struct ReferenceKernel {
     std::string name, text;
 };

@@ -20,10 +20,11 @@
 namespace convcast {
 namespace {
 
-constexpr unsigned whole_threads = 256;
-constexpr int least_early = 90; ///< compute capability whose launches may start early
+constexpr unsigned whole_threads = 256; ///< of a block, as the kernels of whole.cu have it
+constexpr int least_early = 90;         ///< first compute capability with programmatic dependent launch
 
-/// Whether the launch before launch `i` of a stream lets it start beside its own last CTAs.
+/// Whether the kernel before launch `i` lets launch `i` start beside its own last CTAs; the schedule has one
+/// stream.
 bool starts_beside(const std::vector<ScheduledLaunch> &schedule, std::size_t i) {
     while (i-- > 0)
         if (schedule[i].kind != LaunchKind::placed)
@@ -31,7 +32,8 @@ bool starts_beside(const std::vector<ScheduledLaunch> &schedule, std::size_t i) 
     return false;
 }
 
-/// The kernels of executor/network/whole.cu and those made for launches; absent if the plan launches none.
+/// The request for whole.cu with the kernels generated for the plan's launches behind it; absent if all
+/// launches have plans or need no kernel.
 std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int compute_capability) {
     std::set<std::string> names, texts;
     CompileRequest request = network_request("whole.cu", compute_capability);
@@ -49,6 +51,7 @@ std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int co
     return request;
 }
 
+/// The requests for the kernels of all launches with a plan.
 std::vector<CompileRequest> plan_requests(const PlannedNetwork &plan, int compute_capability) {
     std::vector<CompileRequest> requests;
     for (const ScheduledLaunch &launch : plan.schedule) {
@@ -58,10 +61,13 @@ std::vector<CompileRequest> plan_requests(const PlannedNetwork &plan, int comput
             requests.push_back(request_for(partition, compute_capability));
         const ElementSteps steps = element_steps(plan.network, launch);
         for (const Partition &partition : launch.plan->launches)
-            requests.push_back(request_for(partition, compute_capability,
-                                           compiled_end(*launch.plan, partition,
-                                                        {true, steps.bias.has_value(), steps.add.has_value(),
-                                                         function_text(plan.network, steps.functions)})));
+            requests.push_back(
+                request_for(partition, compute_capability,
+                            compiled_end(*launch.plan, partition,
+                                         {.in_network = true,
+                                          .bias = steps.bias.has_value(),
+                                          .add = steps.add.has_value(),
+                                          .function = function_text(plan.network, steps.functions)})));
     }
     return requests;
 }
@@ -93,8 +99,8 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
         offsets_[place.tensor] = place.offset_bytes;
     const int compute_capability = device.facts().compute_capability();
     const auto streams = static_cast<std::size_t>(streams_of(plan.schedule));
-    early_ =
-        compute_capability >= least_early && streams == 1; // a kernel waits early for its own stream only
+    // Such a kernel can wait for its own stream only
+    early_ = compute_capability >= least_early && streams == 1;
     KernelCache kernels(compiler, compute_capability);
     kernels.compile_ahead(plan_requests(plan, compute_capability), threads);
     if (const auto between = between_request(plan, compute_capability))
@@ -114,7 +120,7 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
 
 float *WholeNetwork::address(const Tensor &tensor) const {
     if (tensor.of == Network::input_index && !tensor.columns)
-        return const_cast<float *>(images_.data()); // only read
+        return const_cast<float *>(images_.data()); // no launch writes there
     if (tensor == plan_.schedule.back().writes)
         return output_.data();
     return reinterpret_cast<float *>(arena_.data() + offsets_.at(tensor));
@@ -144,26 +150,27 @@ StreamedWork::Call WholeNetwork::plan_call(std::size_t i, KernelCache &kernels) 
     return on_tensors(prepared.prepared_call);
 }
 
-/// Kernels take what they read, parameters, what they write, and some the number of outputs, in this order.
+/// The kernel's arguments are, in this order: tensors that it reads, parameters, the tensor that it writes,
+/// and for some kernels the number of outputs.
 StreamedWork::Call WholeNetwork::kernel_call(std::size_t i) const {
     const ScheduledLaunch &launch = plan_.schedule[i];
-    const OperatorKernel its = operator_kernel(plan_.network, launch, plan_.batch());
+    const OperatorKernel kernel = operator_kernel(plan_.network, launch, plan_.batch());
     const float *const none = nullptr;
     std::vector<KernelArgument> arguments;
     for (const Tensor &read : launch.reads)
         arguments.emplace_back(address(read));
-    for (const std::optional<std::size_t> &op : its.parameters)
+    for (const std::optional<std::size_t> &op : kernel.parameters)
         arguments.emplace_back(op ? parameters_[*op].data() : none);
     arguments.emplace_back(address(launch.writes));
-    if (its.count)
-        arguments.emplace_back(static_cast<long long>(*its.count));
-    return KernelCall{module_->kernel(its.name_expression),
-                      dim3(static_cast<unsigned>(its.grid.x), static_cast<unsigned>(its.grid.y)),
-                      dim3(whole_threads),
-                      0,
-                      std::move(arguments),
-                      1,
-                      early_};
+    if (kernel.count)
+        arguments.emplace_back(static_cast<long long>(*kernel.count));
+    // module_ is there, since between_request() has named this kernel.
+    return KernelCall{.kernel = module_->kernel(kernel.name_expression),
+                      .grid =
+                          dim3(static_cast<unsigned>(kernel.grid.x), static_cast<unsigned>(kernel.grid.y)),
+                      .block = dim3(whole_threads),
+                      .arguments = std::move(arguments),
+                      .early = early_};
 }
 
 void WholeNetwork::load(std::span<const float> images, const Parameters &parameters, cudaStream_t stream) {
@@ -173,7 +180,7 @@ void WholeNetwork::load(std::span<const float> images, const Parameters &paramet
             const std::vector<float> values(parameters[i].begin(), parameters[i].end());
             parameters_[i].copy_from(values);
         }
-    arena_.fill_bytes(0xFF); // NaNs: what is read before it is written shows
+    arena_.fill_bytes(0xFF); // NaNs: reading before writing shows in the outputs
     prepare_.enqueue(stream);
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after filters were prepared");
     arena_.fill_bytes(0xFF);

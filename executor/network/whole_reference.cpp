@@ -19,14 +19,15 @@
 namespace convcast {
 namespace {
 
-constexpr unsigned reference_threads = 256;
-constexpr unsigned compare_blocks = 1024;
+constexpr unsigned reference_threads = 256; ///< of a block, as the kernels have it
+constexpr unsigned compare_blocks = 1024;   ///< chosen
 
-/// As executor/network/whole_reference.cu has it.
+/// The struct Window of whole_reference.cu, which takes it as an argument.
 struct Window {
     int c, h, w, k, p, q, r, s, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
 };
 
+/// The window of a convolution of one image.
 Window window_of(const Operator &op, const ImageShape &input) {
     const ConvShape shape = *as_convolution(op, input, 1);
     const auto as_int = [](std::int64_t value) { return static_cast<int>(value); };
@@ -36,7 +37,7 @@ Window window_of(const Operator &op, const ImageShape &input) {
             as_int(shape.dilation_h), as_int(shape.dilation_w), as_int(shape.groups)};
 }
 
-/// The kernels of whole_reference.cu, and those of the operators' device code.
+/// The request for whole_reference.cu with the kernels generated from the operators' device code behind it.
 CompileRequest reference_request(const Network &network, int compute_capability) {
     CompileRequest request = network_request("whole_reference.cu", compute_capability);
     std::set<std::string> seen;
@@ -76,7 +77,9 @@ void WholeReference::forward(const float *images, std::int64_t count,
         compute(i, parameters(i), stream);
 }
 
-void WholeReference::compute(std::size_t i, const float *its_parameters, cudaStream_t stream) {
+/// Launches the kernel of operator `i`: generated from the operator's device code or, for the few without
+/// one, written in whole_reference.cu.
+void WholeReference::compute(std::size_t i, const float *parameters, cudaStream_t stream) {
     const Operator &op = network_.operators[i];
     const std::vector<std::size_t> sources = network_.sources(i);
     const auto data_of = [&](std::size_t source) -> const double * {
@@ -96,7 +99,7 @@ void WholeReference::compute(std::size_t i, const float *its_parameters, cudaStr
                 arguments.emplace_back(as_int(size));
         for (const std::size_t source : sources)
             arguments.emplace_back(data_of(source));
-        arguments.emplace_back(its_parameters);
+        arguments.emplace_back(parameters);
         arguments.emplace_back(out);
         arguments.emplace_back(outputs);
         KernelCall{module_.kernel(reference_kernel(op, shapes).name), grid, threads, 0,
@@ -106,12 +109,12 @@ void WholeReference::compute(std::size_t i, const float *its_parameters, cudaStr
     switch (op.kind) {
     case OperatorKind::convolution:
         module_.kernel("reference_convolution")
-            .launch_with(grid, threads, 0, stream, in, its_parameters, out, window_of(op, in_shape), outputs);
+            .launch_with(grid, threads, 0, stream, in, parameters, out, window_of(op, in_shape), outputs);
         return;
     case OperatorKind::dense:
         module_.kernel("reference_dense")
-            .launch_with(blocks_for(outputs, reference_threads / 32), threads, 0, stream, in, its_parameters,
-                         out, as_int(elements(in_shape)), as_int(*op.outputs), outputs);
+            .launch_with(blocks_for(outputs, reference_threads / 32), threads, 0, stream, in, parameters, out,
+                         as_int(elements(in_shape)), as_int(*op.outputs), outputs);
         return;
     case OperatorKind::softmax:
         module_.kernel("reference_softmax")

@@ -10,7 +10,7 @@
 namespace convcast {
 namespace {
 
-/// Where the bracket that opens at `open` closes.
+/// The place of the parenthesis that closes the one at `open`; npos if none does.
 std::size_t closing(std::string_view text, std::size_t open) {
     int depth = 0;
     for (std::size_t i = open; i < text.size(); ++i) {
@@ -25,7 +25,8 @@ bool in_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Of "name(" as a word of its own, from `from` on: the bracket.
+/// The place of the parenthesis in the first "name(" from `from` on whose name is not the end of a longer
+/// word; npos if there is none.
 std::size_t bracket_behind(std::string_view text, const std::string &name, std::size_t from) {
     for (std::size_t at = text.find(name + "(", from); at != std::string_view::npos;
          at = text.find(name + "(", at + 1))
@@ -38,6 +39,7 @@ std::size_t bracket_behind(std::string_view text, const std::string &name, std::
 
 std::string stamped_source(const std::string &source, const std::string &kernel) {
     constexpr std::size_t none = std::string::npos;
+    // Each place is npos if one before it was not found.
     const std::size_t global = source.find("__global__");
     const std::size_t open = global == none ? none : bracket_behind(source, kernel, global);
     const std::size_t close = open == none ? none : closing(source, open);

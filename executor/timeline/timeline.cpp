@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::size_t guard_bytes = GuardedBuffer<std::byte>::guard_bytes;
 
-/// Compiles the stamped kernels of some plans, which must stay where they are.
+/// Compiles the stamped kernels of some plans. `plans` must outlive this and not move: kernels are found by
+/// address.
 class StampedKernels : public KernelCache {
   public:
     StampedKernels(Compiler &compiler, int compute_capability, std::span<const StampedPlan> plans,
@@ -50,7 +51,7 @@ class StampedKernels : public KernelCache {
     std::map<const Partition *, const CompileRequest *> requests_;
 };
 
-/// The output of one plan with the records behind it: guard, output, guard, records, guard.
+/// Device memory for the output of one plan with the records behind it: guard, output, guard, records, guard.
 class Output {
   public:
     Output(const StampedPlan &stamped, const ConvShape &shape)
@@ -60,6 +61,7 @@ class Output {
 
     std::byte *data() { return memory_.data(); }
 
+    /// Poisons the output and its guards and zeroes the records.
     void poison() {
         memory_.poison();
         check(cudaMemset(memory_.data() + records_offset_, 0, records_ * sizeof(CtaRecord)), "cudaMemset");
@@ -81,10 +83,12 @@ class Output {
     std::size_t output_bytes_, records_offset_, records_;
 };
 
-/// `calls` ran since the records were zeroed; they are the last one's.
+/// The timeline of the last of `calls` calls, which all ran since the records were zeroed. Throws GpuError if
+/// a CTA did not start once in each.
 Timeline timeline_from(const StampedPlan &stamped, const std::vector<CtaRecord> &records,
                        std::uint32_t calls) {
-    std::uint64_t begin = records.front().start_ns, step = 0;
+    std::uint64_t begin = records.front().start_ns;
+    std::uint64_t step = 0; // of the timer: the greatest common divisor of all times
     for (const CtaRecord &record : records)
         begin = std::min(begin, record.start_ns);
     std::vector<CtaSpan> spans;
@@ -117,7 +121,7 @@ class Recorder {
           watch_(compiler, device.facts()),
           stamped_(compiler, device.facts().compute_capability(), plans, options.compile_threads) {}
 
-    /// `stamped` is one of the plans.
+    /// `stamped` is one of the plans given to the constructor. Throws GpuError if there is no timeline.
     Timeline record(const StampedPlan &stamped, const ConvShape &shape) {
         const PreparedPlan prepared = prepare(stamped_, stamped.plan, shape);
         Output output(stamped, shape);
@@ -129,6 +133,8 @@ class Recorder {
                 prepared.call(tensors.input.data(), tensors.filters.data(), output.data(), stream);
             };
         };
+        // Transformed algorithms (Winograd) have no exact results, so only others pass the gate of integers
+        // too.
         const bool transformed = stamped.plan.transformed_fmas.has_value();
         if (!transformed) {
             output.poison();
@@ -140,8 +146,7 @@ class Recorder {
         const StopWatch::Call timed = call_on(gate);
         output.poison();
         calls = 0;
-        const SampleSeries
-            series = // queued behind a gate like every timed call, after two that load the code
+        const SampleSeries series = // one timed call, after two that load the code
             watch_.measure(
                 timed,
                 {.min_samples = 1, .max_samples = 1, .max_time = Seconds(0.0), .warm_up = Seconds(0.0)});
