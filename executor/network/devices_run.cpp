@@ -360,8 +360,9 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
     const StepOutcome outcome = steps.outcome(steps.batches() - 1);
     item.training.emplace().descent = {
         .batch = item.batch, .epochs = options.epochs, .rate = options.descent.rate};
-    took(item, options.epochs * steps.batches(),
-         Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
+    set_training_time(
+        item, options.epochs * steps.batches(),
+        Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
     run.conditions["split"] = to_text(split) + " over " + std::to_string(group.size()) + " shares";
     run.conditions["issued"] = epoch.issued();
     return by_operator(network, outcome.parameters.front());

@@ -164,8 +164,9 @@ Parameters descend(LadderKernels &kernels, const Rung &rung, const LabelledImage
         stream.wait(); // the graph is destroyed before the stream, and must not run then
         throw TrainingCut(lost.what(), epochs.finished(), by_operator(network, epochs.kept()));
     }
-    took(item, options.epochs * std::ssize(steps),
-         Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    set_training_time(
+        item, options.epochs * std::ssize(steps),
+        Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     return by_operator(network, memory.trained());
 }
 

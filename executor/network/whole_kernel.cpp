@@ -222,7 +222,7 @@ OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &la
         const EndType end = end_type(network, steps);
         const ConvShape &shape = *launch.shape;
         kernel.name_expression = fmt::format("dense<{}, {}, {}, {}, {}, {}>", shape.n, shape.c, shape.k,
-                                             grid.row_threads, steps.bias ? 1 : 0, end.name);
+                                             grid.threads_per_result, steps.bias ? 1 : 0, end.name);
         kernel.text = end.text;
         kernel.parameters = {launch.operators.front(), steps.bias};
         break;
@@ -234,7 +234,7 @@ OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &la
         else
             kernel.name_expression =
                 fmt::format("pool_channels<{}, {}, {}>", op.kind == OperatorKind::max_pooling ? 1 : 0,
-                            read[1] * read[2], grid.row_threads);
+                            read[1] * read[2], grid.threads_per_result);
         kernel.count = outputs;
         break;
     }
@@ -247,7 +247,7 @@ OperatorKernel operator_kernel(const Network &network, const ScheduledLaunch &la
         kernel.name_expression = fmt::format("softmax<{}>", elements(read));
         break;
     case LaunchKind::layer_norm:
-        kernel = norm_kernel(network.operators[launch.operators.front()], read, grid.row_threads);
+        kernel = norm_kernel(network.operators[launch.operators.front()], read, grid.threads_per_result);
         break;
     case LaunchKind::to_columns:
         kernel.name_expression = fmt::format("turn<{}, {}>", batch, elements(read));

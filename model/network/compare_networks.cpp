@@ -21,9 +21,9 @@
 namespace convcast {
 namespace {
 
-/// Launches of both networks that compute the same, by their indices.
+/// Launches of both networks that compute the same.
 struct Match {
-    std::array<std::vector<std::size_t>, 2> launches;
+    std::array<std::vector<std::size_t>, 2> launches; ///< by network, their indices; one of both may be empty
 };
 
 std::string name_of(LaunchKind kind) {
@@ -34,11 +34,11 @@ bool is_measured(const NetworkLaunch &launch) {
     return launch.measured.has_value();
 }
 
-bool turns(const NetworkLaunch &launch) {
+bool changes_layout(const NetworkLaunch &launch) {
     return launch.kind == LaunchKind::to_columns || launch.kind == LaunchKind::to_rows;
 }
 
-/// Launches that may compute the same where no name says so.
+/// Kind and shape, or kind and bytes: launches of equal texts may compute the same where no name says so.
 std::string likeness(const NetworkLaunch &launch) {
     return name_of(launch.kind) + " " +
            (launch.shape   ? *launch.shape
@@ -46,8 +46,8 @@ std::string likeness(const NetworkLaunch &launch) {
                            : "");
 }
 
-/// The launches of each network with a name of the other one at their beginning, in groups that have all of
-/// each other's.
+/// Matches of launches whose first operator the other network has too: such a launch and the one with that
+/// operator belong together, and with them all that belong to either.
 std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cases) {
     std::array<std::map<std::string, std::size_t>, 2> launch_of; // by each operator that it computes
     for (std::size_t side = 0; side < 2; ++side)
@@ -55,15 +55,15 @@ std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cas
             for (const std::string &op : cases[side]->launches[i].operators)
                 launch_of[side].emplace(op, i);
     const std::size_t first = cases[0]->launches.size(), all = first + cases[1]->launches.size();
-    std::vector<std::size_t> group(all); // of the launches of both, one network behind the other
+    std::vector<std::size_t> group(all); // number of the group of each launch, one network behind the other
     std::iota(group.begin(), group.end(), std::size_t{0});
     for (std::size_t i = 0; i < all; ++i) {
         const std::size_t side = i < first ? 0 : 1;
         const NetworkLaunch &launch = cases[side]->launches[side == 0 ? i : i - first];
         const auto found = launch_of[1 - side].find(launch.operators.front());
-        // A launch that only turns a tensor is named by what it turns.
+        // A launch that only changes a layout names an operator that it does not compute.
         if (found != launch_of[1 - side].end() &&
-            turns(launch) == turns(cases[1 - side]->launches[found->second]))
+            changes_layout(launch) == changes_layout(cases[1 - side]->launches[found->second]))
             std::replace(group.begin(), group.end(), std::size_t{group[i]},
                          std::size_t{group[side == 0 ? first + found->second : found->second]});
     }
@@ -77,7 +77,7 @@ std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cas
     return matches;
 }
 
-/// The launches in neither list of matches, in order.
+/// The launches of network number `side` that are in no match, in order.
 std::vector<std::size_t> left_of(const NetworkCase &run, const std::vector<Match> &matches,
                                  std::size_t side) {
     std::set<std::size_t> taken;
@@ -90,12 +90,13 @@ std::vector<std::size_t> left_of(const NetworkCase &run, const std::vector<Match
     return left;
 }
 
-/// The longest common subsequence of what is left of both, by kind and shape.
+/// Adds matches of the launches that are in none: the longest common subsequence by likeness.
 void match_in_order(const std::array<const NetworkCase *, 2> &cases, std::vector<Match> &matches) {
     const std::vector<std::size_t> a = left_of(*cases[0], matches, 0), b = left_of(*cases[1], matches, 1);
     const auto alike = [&](std::size_t i, std::size_t j) {
         return likeness(cases[0]->launches[a[i]]) == likeness(cases[1]->launches[b[j]]);
     };
+    // By i and j, the length of the longest common subsequence of a from i on and b from j on.
     std::vector<std::vector<std::size_t>> longest(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
     for (std::size_t i = a.size(); i-- > 0;)
         for (std::size_t j = b.size(); j-- > 0;)
@@ -105,14 +106,16 @@ void match_in_order(const std::array<const NetworkCase *, 2> &cases, std::vector
         if (alike(i, j))
             matches.push_back({{{{a[i++]}, {b[j++]}}}});
         else
-            longest[i][j + 1] >= longest[i + 1][j] ? ++j : ++i; // of equals the earlier of the first network
+            longest[i][j + 1] >= longest[i + 1][j] ? ++j
+                                                   : ++i; // equal: keeps the first network's earlier launch
 }
 
-/// All launches of both, each in one match; what only the second has stands behind what it follows there.
+/// All launches of both, each in one match, in the order of the first network. A launch that only the second
+/// network has stands behind the partner of the one before it there.
 std::vector<Match> all_matches(const std::array<const NetworkCase *, 2> &cases) {
     std::vector<Match> matches = matched_by_name(cases);
     match_in_order(cases, matches);
-    std::map<std::size_t, std::size_t> partner; // of a launch of the second network
+    std::map<std::size_t, std::size_t> partner; // by launch of the second network, that of the first
     for (const Match &match : matches)
         for (const std::size_t j : match.launches[1])
             partner[j] = match.launches[0].front();
@@ -122,21 +125,24 @@ std::vector<Match> all_matches(const std::array<const NetworkCase *, 2> &cases) 
         matches.push_back({{{{i}, {}}}});
     for (const std::size_t j : second)
         matches.push_back({{{{}, {j}}}});
-    const auto place = [&](const Match &match) {
-        if (!match.launches[0].empty())
-            return std::pair(static_cast<double>(match.launches[0].front()), std::size_t{0});
-        const std::size_t j = match.launches[1].front();
-        const auto behind = partner.lower_bound(j);
-        return std::pair(
-            behind == partner.begin() ? -1.0 : static_cast<double>(std::prev(behind)->second) + 0.5, j);
-    };
+    const auto place =
+        [&](const Match &match) { // what matches are sorted by: halves lie between two launches
+            if (!match.launches[0].empty())
+                return std::pair(static_cast<double>(match.launches[0].front()), std::size_t{0});
+            const std::size_t j = match.launches[1].front();
+            const auto behind = partner.lower_bound(j);
+            return std::pair(
+                behind == partner.begin() ? -1.0 : static_cast<double>(std::prev(behind)->second) + 0.5, j);
+        };
     std::sort(matches.begin(), matches.end(),
               [&](const Match &one, const Match &other) { return place(one) < place(other); });
     return matches;
 }
 
-/// A median of samples that are spread as a normal distribution's, with its 95 % interval.
+/// A median with its 95 % interval, as if the samples were of a normal distribution.
 ComparedValue compared_time(const TimeSpread &time) {
+    // Standard deviations from the 5th to the 95th percentile; 1.96 of them are half a 95 % interval, and a
+    // median varies 1.2533 = sqrt(pi / 2) times as much as a mean.
     constexpr double deviations_of_90_percent = 3.29, half_width = 1.96 * 1.2533;
     const double deviation = (time.p95_s - time.p05_s).value / deviations_of_90_percent,
                  half = half_width * deviation / std::sqrt(static_cast<double>(time.samples));
@@ -147,7 +153,7 @@ ComparedValue compared_time(const TimeSpread &time) {
     return value;
 }
 
-/// Of the launches that compute a row's operators; absent where there is none.
+/// The sum of the times of a row's launches, by whose strategies or kinds `by` says; absent without launches.
 std::optional<ComparedValue> compared_time(const NetworkCase &run, const std::vector<std::size_t> &launches,
                                            bool measured) {
     std::optional<ComparedValue> all;
@@ -167,19 +173,20 @@ std::optional<ComparedValue> compared_time(const NetworkCase &run, const std::ve
     return all;
 }
 
+/// "before -> after"; one of them if they are equal or the other is empty.
 std::string both(const std::string &before, const std::string &after) {
     return before.empty() || before == after ? after : after.empty() ? before : before + " -> " + after;
 }
 
-/// What was measured of a case, or what was forecast; empty where there is no time, absent without a case.
-std::optional<ComparedValue> compared_time(const NetworkCase *its, bool measured) {
-    if (its == nullptr)
+/// The measured or forecast time of a case. Absent for nullptr; without a number if it has no time.
+std::optional<ComparedValue> compared_time(const NetworkCase *item, bool measured) {
+    if (item == nullptr)
         return std::nullopt;
     if (!measured)
-        return its->forecast_s() ? sure_value(its->forecast_s()->value) : ComparedValue{};
-    if (!its->measured || !its->measured->time_s)
-        return its->traced ? compared_time(its->traced->graph_s) : ComparedValue{};
-    const NetworkTimes &times = *its->measured;
+        return item->forecast_s() ? sure_value(item->forecast_s()->value) : ComparedValue{};
+    if (!item->measured || !item->measured->time_s)
+        return item->traced ? compared_time(item->traced->graph_s) : ComparedValue{};
+    const NetworkTimes &times = *item->measured;
     if (times.low_s && times.high_s && times.samples)
         return compared_time(TimeSpread{*times.time_s, *times.low_s, *times.high_s, *times.samples});
     ComparedValue value; // without samples nothing says how sure it is
@@ -187,6 +194,7 @@ std::optional<ComparedValue> compared_time(const NetworkCase *its, bool measured
     return value;
 }
 
+/// The row of a match. Where it has several launches of a network it has the name of the side with fewer.
 ComparedRow row_of(const std::array<const NetworkCase *, 2> &cases, const Match &match, bool measured,
                    double tolerance) {
     std::array<std::string, 2> names, shapes;
@@ -208,7 +216,7 @@ ComparedRow row_of(const std::array<const NetworkCase *, 2> &cases, const Match 
     return row;
 }
 
-/// One case of each document, which is null where the document has none.
+/// The row of a case; nullptr for a document that has none of the name.
 ComparedRow row_of(const std::string &name, const std::array<const NetworkCase *, 2> &cases, bool measured,
                    double tolerance) {
     return time_row(name, {compared_time(cases[0], measured), compared_time(cases[1], measured)}, tolerance);
@@ -232,6 +240,7 @@ std::vector<ComparedRow> rows_of_cases(const std::array<const NetworkRun *, 2> &
     return rows;
 }
 
+/// The GPU that a document was measured on, or else the profile of its forecasts.
 std::string gpu_of(const NetworkRun &run) {
     const std::string gpu = condition_of(run.conditions, "gpu");
     return gpu.empty() ? run.profile_id : gpu;

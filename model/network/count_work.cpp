@@ -22,11 +22,12 @@ template <class T, class Visit> void for_described_numbers(T &of, const Visit &v
         [&](auto member) { visit(std::string(member.name), of.*member.pointer); });
 }
 
+/// The parsed text, which is kept in `parsed` for the next time.
 template <class Number>
-const NumberExpression<Number> &expression_of(std::map<std::string, NumberExpression<Number>> &read_before,
+const NumberExpression<Number> &expression_of(std::map<std::string, NumberExpression<Number>> &parsed,
                                               const std::string &text) {
-    const auto found = read_before.find(text);
-    return found != read_before.end() ? found->second : read_before.try_emplace(text, text).first->second;
+    const auto found = parsed.find(text);
+    return found != parsed.end() ? found->second : parsed.try_emplace(text, text).first->second;
 }
 
 } // namespace
@@ -49,7 +50,7 @@ WorkCounter::WorkCounter(const DeclaredWork &declared, const Network &network, c
     sizes_["parameters"] = static_cast<double>(network.all_parameters());
 }
 
-/// A launch while it is counted.
+/// Counts one launch. value_of says where a name in its expressions is looked up, and in which order.
 class WorkCounter::Launched {
   public:
     Launched(WorkCounter &counter, const DeclaredKernel &kernel, const DeclaredKernel &phases,
@@ -63,15 +64,15 @@ class WorkCounter::Launched {
         work_.cluster = launch.cluster.value_or(1);
         work_.code = kernel.code;
         count_tensors(launch, rung, images);
-        const auto whole = [&](const char *name, std::int64_t value) {
+        const auto give = [&](const char *name, std::int64_t value) {
             given_[name] = static_cast<double>(value);
         };
-        whole("images", images), whole("ctas", work_.ctas), whole("threads", work_.threads);
-        whole("cta_warps", ceil_div(work_.threads, warp_lanes)), whole("cluster", work_.cluster);
-        whole("block_x", launch.block[0]), whole("block_y", launch.block[1]);
-        whole("grid_x", launch.grid[0]), whole("group_images", launch.group_images.value_or(1));
-        whole("resident", resident_ctas(counter.gpu_, work_.threads, work_.registers, work_.shared_bytes) *
-                              counter.gpu_.limits.sm_count);
+        give("images", images), give("ctas", work_.ctas), give("threads", work_.threads);
+        give("cta_warps", ceil_div(work_.threads, warp_lanes)), give("cluster", work_.cluster);
+        give("block_x", launch.block[0]), give("block_y", launch.block[1]);
+        give("grid_x", launch.grid[0]), give("group_images", launch.group_images.value_or(1));
+        give("resident", resident_ctas(counter.gpu_, work_.threads, work_.registers, work_.shared_bytes) *
+                             counter.gpu_.limits.sm_count);
         for_described_numbers(work_, [&](const std::string &name, double value) { given_[name] = value; });
         for (const auto &[name, value] : launch.values)
             values_[name] = std::to_string(value);
@@ -84,28 +85,27 @@ class WorkCounter::Launched {
             for (const Texts &texts : *declared)
                 add_phase(texts, *phases);
         const Texts &totals = kernel_.totals.empty() ? declares_phases_.totals : kernel_.totals;
-        within({&totals}, [&] {
-            for_described_numbers(work_, [&](const std::string &name, double &number) {
-                if (totals.contains(name))
-                    number = value(name);
-            });
-            for (const auto &[name, number] : {std::pair{"ctas", &work_.ctas},
-                                               {"threads", &work_.threads},
-                                               {"shared_bytes", &work_.shared_bytes}})
-                if (totals.contains(name))
-                    *number = static_cast<std::int64_t>(value(name));
+        set_scopes({&totals});
+        for_described_numbers(work_, [&](const std::string &name, double &number) {
+            if (totals.contains(name))
+                number = value(name);
         });
-        work_.l2_read_bytes = std::max(work_.l2_read_bytes, work_.read_bytes);
+        for (const auto &[name, number] : {std::pair{"ctas", &work_.ctas},
+                                           {"threads", &work_.threads},
+                                           {"shared_bytes", &work_.shared_bytes}})
+            if (totals.contains(name))
+                *number = static_cast<std::int64_t>(value(name));
+        work_.l2_read_bytes = std::max(work_.l2_read_bytes, work_.read_bytes); // every byte is asked for once
         return std::move(work_);
     }
 
     double number(const std::string &text) {
-        within({}, [] {});
+        set_scopes({});
         return evaluated(expression_of(counter_.expressions_, text));
     }
 
   private:
-    /// Tensors that the launch reads and writes: the last operand is written, parameters count too.
+    /// Bytes of the launch's operands, parameters too: the last operand is written, the others are read.
     void count_tensors(const LadderLaunch &launch, const Rung &rung, std::int64_t images) {
         for (std::size_t i = 0; i < launch.operands.size(); ++i)
             (i + 1 == launch.operands.size() ? work_.written_bytes : work_.read_bytes) +=
@@ -114,6 +114,7 @@ class WorkCounter::Launched {
                     operand_floats(counter_.network_, rung, launch.operands[i], images).value_or(0));
     }
 
+    /// Lets "conv.k" name the size k of the first convolution of the launch; likewise "dense", "pool".
     void name_first_of_each_kind(const LadderLaunch &launch) {
         for (const std::string &name : launch.operators)
             if (const auto found = counter_.network_.operator_named(name)) {
@@ -126,7 +127,7 @@ class WorkCounter::Launched {
             }
     }
 
-    /// The phase that `texts` are like, and what that is like, behind them.
+    /// A phase's texts, behind them those of the phase that it is "like", and so on.
     std::vector<const Texts *> with_templates(const Texts &texts) const {
         std::vector<const Texts *> all = {&texts};
         for (auto like = texts.find("like"); like != all.back()->end(); like = all.back()->find("like"))
@@ -134,6 +135,7 @@ class WorkCounter::Launched {
         return all;
     }
 
+    /// Appends the phase that texts declare, unless its "if" is 0.
     void add_phase(const Texts &texts, std::vector<LaunchPhase> &phases) {
         const std::vector<const Texts *> scopes = with_templates(texts);
         const auto text_of = [&](const std::string &name) -> const std::string * {
@@ -142,38 +144,41 @@ class WorkCounter::Launched {
                     return &found->second;
             return nullptr;
         };
-        within(scopes, [&] {
-            if (text_of("if") != nullptr && value("if") == 0.0)
-                return;
-            LaunchPhase phase;
-            phase.name = *text_of("name");
-            phase.warps = value("cta_warps");
-            for_described_numbers(phase, [&](const std::string &name, double &number) {
-                if (text_of(name) != nullptr)
-                    number = value(name);
-            });
-            phases.push_back(std::move(phase));
+        set_scopes(scopes);
+        if (text_of("if") != nullptr && value("if") == 0.0)
+            return;
+        LaunchPhase phase;
+        phase.name = *text_of("name"); // every phase of a ladder that ships has one, or is like one that has
+        phase.warps = value("cta_warps");
+        for_described_numbers(phase, [&](const std::string &name, double &number) {
+            if (text_of(name) != nullptr)
+                number = value(name);
         });
+        phases.push_back(std::move(phase));
     }
 
-    template <class Do> void within(std::vector<const Texts *> scopes, const Do &act) {
-        scopes_ = std::move(scopes);
+    /// The tables in which value_of looks a name up: these, the launch's values, and what its kernel, the
+    /// kernel that it is like and the ladder declare.
+    void set_scopes(std::vector<const Texts *> innermost) {
+        scopes_ = std::move(innermost);
         const Texts *const values = &values_;
         scopes_.insert(scopes_.end(), {values, &kernel_.let, &declares_phases_.let, &counter_.declared_.let});
-        act();
     }
 
+    /// Of a name that is given or stands in a scope.
     double value(const std::string &name) { return *value_of(name, 0); }
 
-    /// What a name stands for in the scopes from `from` on: in an expression for the same name those around.
+    /// The value of a name: of its expression in the first of the scopes, from number `from` on, that has
+    /// one; else a number of the launch, the cost of an access, or the size of an operator. In its own
+    /// expression a name means what the scopes further out say. Absent where nothing says it.
     std::optional<double> value_of(const std::string &name, std::size_t from) {
         for (std::size_t i = from; i < scopes_.size(); ++i)
             if (const auto found = scopes_[i]->find(name); found != scopes_[i]->end())
                 return evaluated(expression_of(counter_.expressions_, found->second), name, i + 1);
         if (const auto given = given_.find(name); given != given_.end())
             return given->second;
-        if (const auto passes = passes_of(name))
-            return *passes;
+        if (const auto cost = access_cost_of(name))
+            return *cost;
         const std::size_t dot = name.find('.');
         const auto first = first_.find(name.substr(0, dot));
         const auto size =
@@ -181,52 +186,54 @@ class WorkCounter::Launched {
         return size == counter_.sizes_.end() ? std::nullopt : std::optional(size->second);
     }
 
-    /// `scope`: from which on the name itself is looked for.
+    /// The value of an expression that stands for `name`, which in it is looked up from number `scope` on.
     template <class Number>
     Number evaluated(const NumberExpression<Number> &expression, const std::string &name = {},
                      std::size_t scope = 0) {
-        constexpr int deepest = 100;
+        constexpr int deepest =
+            100; // expressions in each other; above this only names that name themselves come
         if (++depth_ > deepest)
             throw UsageError("'" + name + "' is declared by itself");
         std::vector<Number> values;
-        for (const std::string &its : expression.names())
-            values.push_back(number_of(expression, its, its == name ? scope : 0));
+        for (const std::string &used : expression.names())
+            values.push_back(number_of(expression, used, used == name ? scope : 0));
         --depth_;
         return expression.value(values);
     }
 
+    /// value_of a name in an expression. Throws UsageError, with the names that there are, if it has none.
     template <class Number>
     Number number_of(const NumberExpression<Number> &expression, const std::string &name,
                      std::size_t from = 0) {
         if (const auto number = value_of(name, from))
             return static_cast<Number>(*number);
         std::vector<std::string> known;
-        for (const auto &[its, number] : given_)
-            known.push_back(its);
+        for (const auto &[given, number] : given_)
+            known.push_back(given);
         for (const Texts *scope : scopes_)
-            for (const auto &[its, text] : *scope)
-                known.push_back(its);
+            for (const auto &[declared, text] : *scope)
+                known.push_back(declared);
         expression.unknown(name, std::move(known));
     }
 
-    /// Of "window.shared", if there is an access "window". An access names nothing of a phase.
-    std::optional<double> passes_of(const std::string &name) {
-        if (const auto found = passes_.find(name); found != passes_.end())
+    /// mean_cost for "window.shared", if there is an access "window". An access names nothing of a phase.
+    std::optional<double> access_cost_of(const std::string &name) {
+        if (const auto found = access_costs_.find(name); found != access_costs_.end())
             return found->second;
         const std::size_t dot = name.find('.');
-        const std::string from = dot == std::string::npos ? "" : name.substr(dot + 1);
+        const std::string memory = dot == std::string::npos ? "" : name.substr(dot + 1);
         for (const auto *accesses :
              {&kernel_.accesses, &declares_phases_.accesses, &counter_.declared_.accesses})
             if (const auto found = accesses->find(name.substr(0, dot)); found != accesses->end())
-                return passes_[name] = mean_passes(found->second, from);
+                return access_costs_[name] = mean_cost(found->second, memory);
         return std::nullopt;
     }
 
-    /// An expression of t with all its other names' values.
+    /// An expression as a function of the thread t of a CTA: `values` has its other names' values.
     struct OfThread {
         const NumberExpression<std::int64_t> &expression;
         std::vector<std::int64_t> values;
-        std::size_t t;
+        std::size_t t; ///< index of "t" among the names; values.size() where it does not name it
 
         std::int64_t operator()(std::int64_t thread) {
             if (t < values.size())
@@ -234,6 +241,7 @@ class WorkCounter::Launched {
             return expression.value(values);
         }
     };
+    /// Appends the text and the values of its names to `key`, by which costs are kept.
     OfThread of_thread(const std::string &text, std::string &key) {
         OfThread out{expression_of(counter_.words_, text), {}, 0};
         const std::vector<std::string> &names = out.expression.names();
@@ -246,14 +254,14 @@ class WorkCounter::Launched {
         return out;
     }
 
-    /// Passes of one access by a warp on average. Of constant memory: different addresses.
-    double mean_passes(const DeclaredAccess &access, const std::string &from) {
+    /// cost_of_warp of an access to a memory, on average over the warps of the CTA.
+    double mean_cost(const DeclaredAccess &access, const std::string &memory) {
         const auto threads =
             static_cast<std::int64_t>(evaluated(expression_of(counter_.expressions_, access.threads)));
         const int width = static_cast<int>(access.width.value_or(1));
-        std::string key = from + " " + std::to_string(threads) + " " + std::to_string(width);
+        std::string key = memory + " " + std::to_string(threads) + " " + std::to_string(width);
         OfThread takes_part = of_thread(access.where.value_or("1"), key), word = of_thread(access.word, key);
-        if (const auto known = counter_.passes_.find(key); known != counter_.passes_.end())
+        if (const auto known = counter_.access_costs_.find(key); known != counter_.access_costs_.end())
             return known->second;
         double all = 0.0;
         const std::int64_t warps = ceil_div(threads, warp_lanes);
@@ -264,29 +272,32 @@ class WorkCounter::Launched {
                 words[static_cast<std::size_t>(lane)] =
                     thread < threads && takes_part(thread) != 0 ? word(thread) : -1;
             }
-            all += warp_passes_of(words, from, width);
+            all += cost_of_warp(words, memory, width);
         }
-        return counter_.passes_[key] = all / static_cast<double>(std::max<std::int64_t>(1, warps));
+        return counter_.access_costs_[key] = all / static_cast<double>(std::max<std::int64_t>(1, warps));
     }
 
-    double warp_passes_of(const LaneWords &words, const std::string &from, int width) const {
-        if (from == "shared")
+    /// What an access by one warp costs: of "constant" memory different addresses, which are served one after
+    /// another, of "shared" memory wavefronts, and of any other wavefronts through L1.
+    double cost_of_warp(const LaneWords &words, const std::string &memory, int width) const {
+        if (memory == "shared")
             return warp_passes(banks_of(counter_.gpu_.profile), words, width).taken;
-        if (from != "constant")
+        if (memory != "constant")
             return l1_passes(lines_met(words), warp_passes(Banks{}, words, width).taken);
-        std::set<std::int64_t> different(words.begin(), words.end());
-        different.erase(-1);
-        return static_cast<double>(different.size());
+        std::set<std::int64_t> addresses(words.begin(), words.end());
+        addresses.erase(-1); // of lanes that take no part
+        return static_cast<double>(addresses.size());
     }
 
     WorkCounter &counter_;
     const DeclaredKernel &kernel_, &declares_phases_; ///< the same unless the kernel is like another
     LaunchWork work_;
-    Texts values_; ///< of the launch
-    std::map<std::string, double> given_, passes_;
-    std::map<std::string, std::string> first_; ///< operator of the launch, by its kind
-    std::vector<const Texts *> scopes_;        ///< the innermost first
-    int depth_ = 0;
+    Texts values_;                               ///< of the launch, as texts
+    std::map<std::string, double> given_;        ///< numbers of the launch: "ctas", "block_x", "read_bytes"
+    std::map<std::string, double> access_costs_; ///< by name: "window.shared"
+    std::map<std::string, std::string> first_;   ///< by kind ("conv"), the first operator of the launch
+    std::vector<const Texts *> scopes_;          ///< the innermost first
+    int depth_ = 0;                              ///< of expressions that are being evaluated
 };
 
 double WorkCounter::number(const std::string &text, std::int64_t images,

@@ -36,10 +36,13 @@ std::vector<ConvShape> planned_shapes(const Network &network, std::int64_t batch
     return out;
 }
 
-/// By the forecast's choice. A strategy that can do bias, addition and ReLU where it stores is taken before a
-/// faster one that cannot, where the network is faster with it. Without `ended` each of these is a launch of
-/// its own.
-PlannedNetwork planned(NetworkForecaster &forecaster, bool ended = true) {
+/// Whether convolutions do bias, addition and functions before they store, or launches of their own do.
+enum class EndsBy { convolutions, own_launches };
+
+/// The schedule and strategies that the forecast chooses. A strategy that can do the end of a launch is taken
+/// before a faster one that cannot if the network is faster with it; shapes are tried one after another.
+PlannedNetwork planned(NetworkForecaster &forecaster, EndsBy ends_by = EndsBy::convolutions) {
+    const bool ended = ends_by == EndsBy::convolutions;
     const auto by_choice = [&] {
         return forecaster.timed(
             schedule_of(forecaster.network(), forecaster.batch(), [&](const ConvShape &shape) {
@@ -49,7 +52,7 @@ PlannedNetwork planned(NetworkForecaster &forecaster, bool ended = true) {
     forecaster.prefer_none();
     forecaster.rank_ahead(planned_shapes(forecaster.network(), forecaster.batch()));
     PlannedNetwork best = by_choice();
-    std::map<std::string, ConvShape> shapes; // that could take one
+    std::map<std::string, ConvShape> shapes; // whose fastest strategy cannot do ends, and another can
     if (ended)
         for (const ScheduledLaunch &launch : best.schedule)
             if (launch.shape && launch.kind != LaunchKind::dense && forecaster.could_end(*launch.shape))
@@ -65,7 +68,7 @@ PlannedNetwork planned(NetworkForecaster &forecaster, bool ended = true) {
     return best;
 }
 
-/// As a schedule says it.
+/// The launches of a schedule that was given. Throws InputError with all that is wrong with it.
 std::vector<ScheduledLaunch> as_given(NetworkForecaster &forecaster, const ScheduleReading &reading) {
     return launches_of(reading, forecaster.network(),
                        [&](const std::optional<Strategy> &strategy,
@@ -77,8 +80,9 @@ std::vector<ScheduledLaunch> as_given(NetworkForecaster &forecaster, const Sched
                        });
 }
 
-/// I3, of the launches as they are planned, one after another; streams are taken to change as much. Absent
-/// where a plan cannot be timed on the GPU that is assumed.
+/// I3: the time of the schedule, with the strategies that it has, where the profile's assumed numbers are at
+/// the ends of their ranges. Absent where it assumes none, or a plan cannot be timed on such a GPU. Settings
+/// that tie have no mean here, so the range is scaled by what the profile itself gives this way.
 std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &profile,
                                   const Knowledge &knowledge, const NetworkQuestion &question) {
     const auto time_on = [&](const GpuProfile &other) {
@@ -93,11 +97,11 @@ std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &
     return TimeRange{all * (range->low / own), all * (range->high / own)};
 }
 
-/// A change of the GPU: numbers of its profile, each times a factor.
+/// A change of the GPU for the question "what if".
 struct Change {
-    const char *what; ///< of a launch, in a word of the name
+    const char *what; ///< what was changed, a word for the table of launches
     const char *name;
-    std::map<std::string, double> factors;
+    std::map<std::string, double> factors; ///< by name of a number of the profile: what it is multiplied by
 };
 
 const std::vector<Change> changes = {
@@ -128,7 +132,7 @@ GpuProfile changed(GpuProfile profile, const Change &change) {
     return profile;
 }
 
-/// Keeps for each launch the change that shortens it most.
+/// Sets `helps` of each launch that is shorter in `changed`, if no change so far shortens it more.
 void note_help(NetworkCase &forecast, const char *what, const NetworkCase &changed) {
     for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
         NetworkLaunch &launch = forecast.launches[i];
@@ -158,7 +162,7 @@ std::optional<std::string> why_beyond_memory(const PlannedNetwork &plan, const G
         }
     }
     const auto text = [](std::int64_t bytes) { return short_bytes(static_cast<double>(bytes)); };
-    // What a call holds beside its parameters grows with the images.
+    // What a call holds beside its parameters is taken to grow in proportion to the images.
     const std::int64_t room = *has - memory.parameters_bytes,
                        an_image = (memory.all_bytes() - memory.parameters_bytes) / batch,
                        fit = std::min(batch - 1, room / std::max<std::int64_t>(an_image, 1));
@@ -192,14 +196,14 @@ std::vector<std::string> assumptions_of(const PlannedNetwork &plan, const GpuPro
     return all;
 }
 
-/// What changes of the GPU would do: by the forecast's choice anew or, of a schedule that was given, with it;
-/// and to each of these launches.
+/// Adds what changes of the GPU would do to the network, by a new choice of the forecast or the schedule that
+/// was given, and to each of these launches. `unchanged` has the forecasts of the GPU as it is.
 void add_what_if(PlannedNetwork &plan, const std::vector<ScheduledLaunch> &launches, NetworkQuestion question,
                  const GpuProfile &profile, const Knowledge &knowledge, const NetworkForecaster &unchanged) {
     NetworkCase &out = plan.forecast.first();
     question.top = 1;
     for (const Change &change : changes) {
-        // Other SMs want other tiles, so all settings are asked again.
+        // Another number of SMs may bring any setting to the front, so all are asked again.
         const bool same_sms = !change.factors.contains("sm_count");
         NetworkForecaster forecaster(plan.network, changed(profile, change), knowledge, question,
                                      same_sms ? &unchanged : nullptr);
@@ -250,7 +254,7 @@ MemoryUse memory_of(const PlannedNetwork &plan) {
 
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
                                          double free_bytes, double all_bytes) {
-    constexpr double spare = 0.02; // of all memory, for what the driver takes beside
+    constexpr double spare = 0.02; // share of all memory, chosen: for what the driver takes beside
     const auto needed = static_cast<double>(memory_of(plan).all_bytes());
     if (needed <= free_bytes - spare * all_bytes)
         return std::nullopt;
@@ -282,8 +286,8 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     if (question.what_if)
         add_what_if(plan, given.value_or(plan.schedule), question, profile, knowledge, forecaster);
     if (question.what_if && !given)
-        out.what_if.push_back(
-            {"bias, relu and add in launches of their own", planned(forecaster, false).time()});
+        out.what_if.push_back({"bias, relu and add in launches of their own",
+                               planned(forecaster, EndsBy::own_launches).time()});
     return plan;
 }
 

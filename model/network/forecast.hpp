@@ -15,36 +15,38 @@
 
 namespace convcast {
 
+/// What is asked of a network's forecast.
 struct NetworkQuestion {
-    std::int64_t batch = 1;
+    std::int64_t batch = 1;              ///< images of a call
     std::vector<std::string> strategies; ///< names that convolutions may use; empty: all without tensor cores
     std::size_t top = 1;                 ///< candidates that a convolution keeps
-    bool what_if = true;
-    std::optional<ScheduleReading> schedule; ///< given: forecast as it stands; its batch is the question's
+    bool what_if = true;                 ///< forecast it also for changed GPUs
+    std::optional<ScheduleReading>
+        schedule; ///< forecast as it stands, its batch is the question's; absent: ours
 };
 
-/// What the executor runs: the forecast's launches, those of convolutions by the plan of their first
-/// candidate.
+/// A schedule with its forecast, as the executor runs it: convolutions by the plan of their first candidate.
 struct PlannedNetwork {
     Network network;
     std::vector<ScheduledLaunch> schedule;
-    NetworkRun forecast; ///< with one case, of which nothing is measured yet
+    NetworkRun forecast; ///< with one case, which has a forecast and of which nothing is measured yet
 
     std::int64_t batch() const { return forecast.first().batch; }
     Seconds time() const { return *forecast.first().forecast_s(); }
 };
-/// Deterministic to the byte. Throws UsageError if a convolution has no strategy that does it, InputError
-/// with all that is wrong with a schedule. The profile has what missing_for_forecast asks for.
+/// The forecast of a network on a GPU, by the question's schedule or the fastest that we find. Equal
+/// questions have equal answers to the byte. Throws UsageError if a convolution has no strategy that does it,
+/// InputError with all that is wrong with the schedule. The profile has what missing_for_forecast asks for.
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question);
 
-/// Why no kernel runs this network, a sentence; absent if one does.
+/// Why this network cannot be run, a sentence: it has operators that no kernel computes. Absent if it can.
 std::optional<std::string> why_not_whole(const Network &network);
 
-/// Device memory that a plan takes.
+/// Device memory that a call of a plan takes.
 MemoryUse memory_of(const PlannedNetwork &plan);
 
-/// Why a GPU with so many bytes free, of all that it has, cannot run a plan, a sentence; absent if it can.
+/// Why GPU `gpu` with `free_bytes` free of `all_bytes` cannot run a plan, a sentence; absent if it can.
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
                                          double free_bytes, double all_bytes);
 

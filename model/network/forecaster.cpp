@@ -25,8 +25,8 @@
 namespace convcast {
 namespace {
 
-/// N2: launches of a graph follow each other closer than those of a stream, and what a launch that starts
-/// early takes beside its work is what a chain of them takes without any.
+/// N2: the profile with the gap between launches of a CUDA graph, which is shorter than that of a stream.
+/// Where launches start `early`, the floor of each is what an empty one takes in a chain of such launches.
 GpuProfile as_in_a_graph(GpuProfile profile, bool early) {
     if (profile.graph_launch_period && profile.graph_launch_period->value > profile.launch_floor->value) {
         Param<Seconds> gap = *profile.graph_launch_period;
@@ -35,17 +35,17 @@ GpuProfile as_in_a_graph(GpuProfile profile, bool early) {
     }
     if (early && profile.early_launch_period)
         profile.launch_floor = profile.early_launch_period;
-    profile.smallest_copy_time.reset(); // a launch behind another has its floor
+    profile.smallest_copy_time.reset(); // it is of a launch alone; behind another the floor holds
     return profile;
 }
 
-/// Launches on one stream start early.
+/// Launches start early unless the question has a schedule on several streams.
 bool starts_early(const NetworkQuestion &question) {
     const auto beside = [](const ScheduleLine &line) { return line.stream > 0; };
     return !question.schedule || std::ranges::none_of(question.schedule->schedule.lines, beside);
 }
 
-/// What a network takes where no strategy is asked for: those on tensor cores are not even planned.
+/// The strategies of a network whose question names none: those on tensor cores are left out.
 const std::vector<std::string> &without_tensor_cores() {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> all = strategy_names();
@@ -61,15 +61,17 @@ struct RankedWay {
     const PlannedStrategy *setting;
 };
 
+/// Nodes of a plan in a CUDA graph: its kernels, and copies to constant memory.
 std::int64_t nodes_of(const Plan &plan) {
     return std::ssize(plan.launches) +
            std::count_if(plan.launches.begin(), plan.launches.end(),
                          [](const Partition &part) { return part.constant_bytes > 0; });
 }
 
-/// Bytes that L2 has so far as `held` says.
+/// Bytes that a launch reads, and how many of them L2 has.
 struct ReadBytes {
     double bytes = 0.0, from_l2 = 0.0;
+    /// `held`: the share of them that L2 has.
     void add(double more, double held) { bytes += more, from_l2 += held * more; }
     double held() const { return bytes > 0.0 ? from_l2 / bytes : 0.0; }
 };
@@ -77,20 +79,20 @@ struct ReadBytes {
 /// Bytes of a launch: what it reads, parameters included, and writes.
 struct LaunchBytes {
     ReadBytes read;
-    /// Of `read` what the end of a convolution or dense layer reads behind its sums: the other input, and
-    /// biases unless they come with the pixels.
-    ReadBytes beside;
+    /// The part of `read` that the end of a launch reads: what it adds, and biases not read with the pixels.
+    ReadBytes behind_sums;
     double written = 0.0;
 };
 
+/// `with_pixels`: biases are read with the pixels (InNetwork::biases_with_pixels).
 LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, const HeldForLaunch &held,
                      std::int64_t batch, bool with_pixels) {
     LaunchBytes bytes;
     for (const std::size_t i : launch.operators) {
-        const double its = 4.0 * static_cast<double>(network.parameters(i));
-        bytes.read.add(its, held.parameters);
+        const double parameters = 4.0 * static_cast<double>(network.parameters(i));
+        bytes.read.add(parameters, held.parameters);
         if (i != launch.operators.front() && !with_pixels)
-            bytes.beside.add(its, held.parameters);
+            bytes.behind_sums.add(parameters, held.parameters);
     }
     for (std::size_t i = 0; i < launch.reads.size(); ++i) {
         const double all = tensor_bytes(network, launch.reads[i], batch);
@@ -100,30 +102,30 @@ LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, cons
                            : all,
                        held.reads[i]);
         if (i > 0)
-            bytes.beside.add(all, held.reads[i]);
+            bytes.behind_sums.add(all, held.reads[i]);
     }
     bytes.written = tensor_bytes(network, launch.writes, batch);
     return bytes;
 }
 
-/// N3: its first CTAs have their code and their arguments, which come from L2.
-Seconds started(LaunchKind kind, const Machine &m) {
-    // Latencies of L2: for arguments and for code, of which dense layers wait for the weights at the same
-    // time; a layer norm has more code, and two sums that the whole CTA waits for.
+/// N3: how long the first CTAs of a launch wait for their code and their arguments, which come from L2.
+Seconds start_time(LaunchKind kind, const Machine &m) {
+    // In latencies of L2, placed by measured launches (docs/evidence.md, N3). A dense layer waits for code
+    // and weights at the same time; a layer norm has more code, and waits for two sums of its CTA.
     constexpr double plain = 3.0, dense = 2.0, norm = 7.0;
     const double waits = kind == LaunchKind::layer_norm ? norm : kind == LaunchKind::dense ? dense : plain;
     return Seconds(waits * m.l2_latency_s);
 }
 
-/// N3: CTAs start one after another, while those that are there move their bytes.
-Seconds with_ctas(Seconds moved, const LaunchGrid &grid, const Machine &m) {
+/// N3: `moved` with the start of the CTAs, one after another, while those that have started move their bytes.
+Seconds with_starts(Seconds moved, const LaunchGrid &grid, const Machine &m) {
     return formula::pnorm<Seconds>("CTAs and bytes", m.knee,
                                    {Seconds(m.cta_s * static_cast<double>(grid.x * grid.y)), moved});
 }
 
-/// N3 without the launch, where the share `lost` of what is written goes to DRAM. DRAM's bus carries both
-/// ways; L2 has a port for each, and takes in what DRAM delivers as it takes stores (F3).
-Seconds moved(const ReadBytes &read, double written, double lost, const Machine &m) {
+/// N3: how long `read` and `written` bytes move, of which latter the share `lost` goes on to DRAM. DRAM has
+/// one bus for both ways; L2 has a port for each, and takes in what DRAM delivers as it takes stores (F3).
+Seconds moving_time(const ReadBytes &read, double written, double lost, const Machine &m) {
     const double held = read.held(), from_dram = (1.0 - held) * read.bytes, to_dram = lost * written;
     const Seconds reads = formula::pnorm<Seconds>(
         "reads", m.knee,
@@ -134,11 +136,12 @@ Seconds moved(const ReadBytes &read, double written, double lost, const Machine 
          Seconds((written > 0.0 ? written + from_dram : 0.0) / launch_terms::into_l2_bandwidth(m))});
 }
 
-/// N3: issue slots that the end of a convolution or dense layer takes. Its other units, those for special
-/// functions among them, work while other CTAs of the SM multiply.
-Seconds ended(const Network &network, const ScheduledLaunch &launch, std::int64_t batch, const Machine &m) {
+/// N3: how long the schedulers issue the end of a convolution or dense layer. Nothing else of it takes time:
+/// units such as that for special functions work while other CTAs of the SM multiply.
+Seconds end_time(const Network &network, const ScheduledLaunch &launch, std::int64_t batch,
+                 const Machine &m) {
     constexpr double warp_lanes = 32.0;
-    double instructions = 0.0; // of warps
+    double instructions = 0.0; // that warps issue
     for (const std::size_t i : launch.operators)
         if (i != launch.operators.front())
             instructions += static_cast<double>(batch * elements(network.operators[i].output)) / warp_lanes *
@@ -146,16 +149,16 @@ Seconds ended(const Network &network, const ScheduledLaunch &launch, std::int64_
     return Seconds(instructions / static_cast<double>(m.sm_count) / m.schedulers / m.clock);
 }
 
-/// At the full rate of all SMs.
-Seconds multiplied(double fmas, const Machine &m) {
+/// The least time of multiply-adds: at the full rate of all SMs.
+Seconds fma_time(double fmas, const Machine &m) {
     return Seconds(fmas / (static_cast<double>(m.sm_count) * m.ffma_rate * m.clock));
 }
 
-/// N4
+/// N4: the least time of a launch with so many multiply-adds and bytes of DRAM.
 Seconds light_of(double fmas, double read, double written, const Machine &m) {
     const Seconds reads =
         formula::pnorm<Seconds>("reads", m.knee, {Seconds(m.latency_s), Seconds(read / m.read_bw)});
-    return Seconds(m.launch_s) + std::max({reads, multiplied(fmas, m), Seconds(written / m.write_bw)});
+    return Seconds(m.launch_s) + std::max({reads, fma_time(fmas, m), Seconds(written / m.write_bw)});
 }
 
 } // namespace
@@ -165,8 +168,10 @@ NetworkForecaster::NetworkForecaster(const Network &network, const GpuProfile &p
                                      const NetworkForecaster *unchanged)
     : network_(network), early_(starts_early(question)), profile_(as_in_a_graph(profile, early_)),
       gpu_(profile_), knowledge_(knowledge), question_(question), unchanged_(unchanged),
-      whole_floor_(profile.launch_floor->value),
+      lone_launch_floor_(profile.launch_floor->value),
       machine_(machine_of(gpu_, DataType::f32, knowledge.calibration.value_or(Calibration{}))) {
+    // Strategies are ranked by what L2 has, which depends on the schedule: here one in which every
+    // convolution does the end of its launch.
     const std::vector<ScheduledLaunch> schedule =
         schedule_of(network, question.batch, [](const ConvShape &) { return true; });
     held_ = held_by_shape(schedule, held_for_launches(network, schedule, question.batch, gpu_));
@@ -177,7 +182,7 @@ NetworkForecaster::NetworkForecaster(const Network &network, const GpuProfile &p
 const NetworkForecaster::WaysOrWhy &NetworkForecaster::ways_or_why(const ConvShape &shape,
                                                                    const std::optional<Strategy> &strategy) {
     const auto ending = strategy ? ending_.end() : ending_.find(shape.id());
-    return ending == ending_.end() ? known(shape, strategy) : ending->second;
+    return ending == ending_.end() ? kept_ways(shape, strategy) : ending->second;
 }
 
 const NetworkForecaster::Ways &NetworkForecaster::ways_of(const ConvShape &shape,
@@ -188,12 +193,13 @@ const NetworkForecaster::Ways &NetworkForecaster::ways_of(const ConvShape &shape
     return std::get<Ways>(ways);
 }
 
-const NetworkForecaster::WaysOrWhy &NetworkForecaster::known(const ConvShape &shape,
-                                                             const std::optional<Strategy> &strategy) {
+/// As known_ has them, or ranked now and kept.
+const NetworkForecaster::WaysOrWhy &NetworkForecaster::kept_ways(const ConvShape &shape,
+                                                                 const std::optional<Strategy> &strategy) {
     const auto [found, fresh] =
         known_.try_emplace(strategy ? shape.id() + " " + to_text(*strategy) : shape.id());
     if (fresh)
-        found->second = strategy ? named(shape, *strategy) : ranked(shape);
+        found->second = strategy ? ways_by(shape, *strategy) : ranked_ways(shape);
     return found->second;
 }
 
@@ -201,7 +207,7 @@ void NetworkForecaster::rank_ahead(const std::vector<ConvShape> &shapes) {
     std::vector<std::optional<WaysOrWhy>> ranked_shapes(shapes.size());
     in_parallel(shapes.size(), [&](std::size_t i) {
         if (!known_.contains(shapes[i].id()))
-            ranked_shapes[i] = ranked(shapes[i]);
+            ranked_shapes[i] = ranked_ways(shapes[i]);
     });
     for (std::size_t i = 0; i < shapes.size(); ++i)
         if (ranked_shapes[i])
@@ -211,7 +217,7 @@ void NetworkForecaster::rank_ahead(const std::vector<ConvShape> &shapes) {
 void NetworkForecaster::prefer_ending(const ConvShape &shape, bool ends) {
     if (!ends)
         return (void)ending_.erase(shape.id());
-    const Ways &best = std::get<Ways>(known(shape, std::nullopt));
+    const Ways &best = std::get<Ways>(kept_ways(shape, std::nullopt)); // has `ends`, since could_end
     Ways ways = ways_of(shape, best.ends);
     for (const NetworkCandidate &candidate : best.candidates)
         if (candidate.strategy != ways.candidates.front().strategy && ways.candidates.size() < question_.top)
@@ -220,19 +226,20 @@ void NetworkForecaster::prefer_ending(const ConvShape &shape, bool ends) {
 }
 
 bool NetworkForecaster::could_end(const ConvShape &shape) {
-    const Ways &best = std::get<Ways>(known(shape, std::nullopt));
+    const Ways &best =
+        std::get<Ways>(kept_ways(shape, std::nullopt)); // shapes of a schedule by choice have ways
     return best.ends && !ends_launch(best.plan) &&
            std::holds_alternative<Ways>(ways_or_why(shape, best.ends));
 }
 
-/// N11 and N12, of all launches with this shape.
+/// N11 and N12: what L2 has for launches of this shape, in the mean. Nothing known of a shape of no launch.
 HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
     const auto found = held_.find(shape.id());
     return found == held_.end() ? HeldByL2{} : found->second;
 }
 
-/// Filters that a launch asks for while the one before still runs are there when it goes on. N12 is of
-/// launches whose floor is the early period.
+/// `held` as a plan's first kernel finds it. Filters that it asks for while the launch before still runs have
+/// arrived when it goes on. N12 is of launches whose floor is the early period.
 HeldByL2 NetworkForecaster::at_its_start(const Plan &plan, HeldByL2 held) const {
     const InNetwork &kernel = in_network(plan.launches.front().kernel);
     if (early_ && kernel.asks_for_filters)
@@ -244,7 +251,7 @@ HeldByL2 NetworkForecaster::at_its_start(const Plan &plan, HeldByL2 held) const 
     return held;
 }
 
-/// The settings of all strategies that are asked. Where none is feasible `why` says why.
+/// The settings that the question allows, or the close ones of `unchanged_`. `why`: why there are none.
 std::vector<PlannedStrategy> NetworkForecaster::settings_of(const ConvShape &shape, std::string &why) const {
     std::vector<PlannedStrategy> settings;
     if (unchanged_ != nullptr)
@@ -268,9 +275,9 @@ std::vector<PlannedStrategy> NetworkForecaster::settings_of(const ConvShape &sha
     return settings;
 }
 
-/// N8. Of settings that tie one wins that prepares its filters: that is done once for a network, and kernels
-/// that read raw filters are forecast too short.
-NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) const {
+/// The forecast's choice (N8). Of settings that tie the fastest that prepares its filters is taken: a network
+/// prepares them once, and kernels that read raw filters are forecast too short.
+NetworkForecaster::WaysOrWhy NetworkForecaster::ranked_ways(const ConvShape &shape) const {
     std::vector<RankedWay> all;
     std::string why = "none has a time";
     const std::vector<PlannedStrategy> settings = settings_of(shape, why);
@@ -303,8 +310,8 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
     const auto ending = std::ranges::find_if(all, ends);
     if (ending != all.end())
         ways.ends = ending->setting->strategy;
-    // Numbers that change by a factor of two change a time by no more, so what is further behind does not get
-    // as far as a tie, nor to the front of those that end launches.
+    // If numbers of the GPU change by a factor of two, times change by no more. So what is further behind
+    // than that does not get as far as a tie, nor to the front of those that can do ends.
     const double most = 2.0 * tie_of(ways.best_s);
     for (const RankedWay &way : all)
         if (way.candidate.time_s <= ways.best_s * most ||
@@ -315,13 +322,14 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
     return ways;
 }
 
-NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, const Strategy &strategy) {
+/// The named strategy alone, its open knobs chosen.
+NetworkForecaster::WaysOrWhy NetworkForecaster::ways_by(const ConvShape &shape, const Strategy &strategy) {
     auto planned = compiled_plan(strategy, shape, gpu_, knowledge_.facts);
     if (auto *why = std::get_if<Infeasible>(&planned))
         return name_of(strategy) + " does not do " + shape.id() + ": " + why->why;
     auto &good = std::get<PlannedStrategy>(planned);
     Plan once = good.feasible.plan;
-    once.prepare.clear(); // as of the candidates
+    once.prepare.clear(); // filters stay the same from image to image
     const auto time =
         forecast_call_time(once, shape, gpu_, knowledge_.calibration, at_its_start(once, held_for(shape)));
     if (!time)
@@ -331,9 +339,9 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, co
     ways.candidates = {{to_text(good.strategy), *time}};
     ways.time_s = ways.best_s = *time;
     if (ties_ && !uses_tensor_cores(good.feasible.plan))
-        if (const auto *chosen = std::get_if<Ways>(&known(shape, std::nullopt));
+        if (const auto *chosen = std::get_if<Ways>(&kept_ways(shape, std::nullopt));
             chosen != nullptr && *time <= chosen->best_s * tie_of(chosen->best_s))
-            ways.time_s = chosen->time_s; // N8: which of those that tie is faster nobody can say
+            ways.time_s = chosen->time_s; // N8: nobody can say which of those that tie is faster
     ways.plan = std::move(good.feasible.plan);
     return ways;
 }
@@ -362,10 +370,11 @@ PlannedNetwork NetworkForecaster::timed(std::vector<ScheduledLaunch> schedule) {
             scheduled.strategy = ways.strategy;
             scheduled.plan = ways.plan;
         }
-        // N2: what passes before a launch becomes part of its time. Of launches on several streams none
-        // starts before what it waits for has ended. The first one takes longer to start.
+        // N2: the time between two launches is part of the second one's. On several streams no launch starts
+        // before what it waits for has ended (N9). The first launch takes longer to start.
         if (its.kind != LaunchKind::placed) {
-            const Seconds first_start = std::max(Seconds(0.0), whole_floor_ - Seconds(machine_.launch_s)),
+            const Seconds first_start =
+                              std::max(Seconds(0.0), lone_launch_floor_ - Seconds(machine_.launch_s)),
                           start = i == 0 ? first_start : gap(),
                           waits(one_stream ? 0.0 : dependent_gap_s * static_cast<double>(*its.nodes));
             its.time_s += start;
@@ -393,9 +402,10 @@ PlannedNetwork NetworkForecaster::timed(std::vector<ScheduledLaunch> schedule) {
 void NetworkForecaster::overlap(PlannedNetwork &plan) const {
     struct Stream {
         std::vector<std::size_t> launches;
-        std::size_t at = 0; ///< the one that runs or is next
+        std::size_t at = 0; ///< of `launches` the one that runs or is next
         bool runs = false;
-        double left = 0.0, share = 0.0; ///< of the one that runs: seconds while alone, and of the SMs
+        double left = 0.0;  ///< seconds that the running one still takes if it has the SMs for itself
+        double share = 0.0; ///< of the SMs that the running one fills
     };
     const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
     std::vector<NetworkLaunch> &launches = plan.forecast.first().launches;
@@ -407,6 +417,8 @@ void NetworkForecaster::overlap(PlannedNetwork &plan) const {
                std::ranges::all_of(waits[stream.launches[stream.at]],
                                    [&](std::size_t other) { return launches[other].ends_s.has_value(); });
     };
+    // From one end of a launch to the next. `asked`: the SMs that running launches fill, over all SMs; above
+    // 1 everything slows down by it. `next`: undisturbed seconds until the first of them ends.
     for (double now = 0.0;;) {
         double asked = 0.0, next = std::numeric_limits<double>::infinity();
         for (Stream &stream : streams) {
@@ -459,31 +471,31 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
     launch.bytes = bytes.read.bytes + bytes.written;
     if (scheduled.shape) {
         time_planned(scheduled, launch);
-        if (bytes.beside.bytes > 0.0)
-            launch.time_s += moved(bytes.beside, 0.0, 0.0, machine_);
-        launch.time_s += ended(network_, scheduled, batch(), machine_);
+        if (bytes.behind_sums.bytes > 0.0)
+            launch.time_s += moving_time(bytes.behind_sums, 0.0, 0.0, machine_);
+        launch.time_s += end_time(network_, scheduled, batch(), machine_);
         return launch;
     }
     const Seconds floor(machine_.launch_s),
-        its_bytes = moved(bytes.read, bytes.written, held.written_lost, machine_);
+        moved = moving_time(bytes.read, bytes.written, held.written_lost, machine_);
     const double fmas = fmas_of(scheduled);
-    launch.time_s = floor + started(scheduled.kind, machine_) +
-                    with_ctas(its_bytes, grid_of(network_, scheduled, batch()), machine_);
-    launch.light_s = floor + std::max(its_bytes, multiplied(fmas, machine_));
-    if (fmas > 0.0)
+    launch.time_s = floor + start_time(scheduled.kind, machine_) +
+                    with_starts(moved, grid_of(network_, scheduled, batch()), machine_);
+    launch.light_s = floor + std::max(moved, fma_time(fmas, machine_));
+    if (fmas > 0.0) // a transposed convolution
         launch.time_s = std::max(launch.time_s, convcast::light_of(fmas, 0.0, 0.0, machine_));
     return launch;
 }
 
-/// A convolution or a dense layer, without what its end reads.
+/// Sets the times of a convolution or a dense layer, without the end of the launch.
 void NetworkForecaster::time_planned(const ScheduledLaunch &scheduled, NetworkLaunch &launch) {
     const ConvShape &shape = *scheduled.shape;
     launch.shape = shape.id();
     launch.light_s = speed_of_light(shape, profile_, std::nullopt, held_for(shape))->value_s;
     if (scheduled.kind == LaunchKind::dense) {
-        const Seconds floor(machine_.launch_s); // of which the bound is made as well
-        launch.time_s = floor + started(scheduled.kind, machine_) +
-                        with_ctas(*launch.light_s - floor, grid_of(network_, scheduled, batch()), machine_);
+        const Seconds floor(machine_.launch_s); // which the bound has in it as well
+        launch.time_s = floor + start_time(scheduled.kind, machine_) +
+                        with_starts(*launch.light_s - floor, grid_of(network_, scheduled, batch()), machine_);
         return;
     }
     const Ways &ways = ways_of(shape, scheduled.strategy);
@@ -492,11 +504,12 @@ void NetworkForecaster::time_planned(const ScheduledLaunch &scheduled, NetworkLa
     launch.time_s = ways.time_s;
 }
 
-/// From a launch to the next; none where all start early and the profile knows what that takes.
+/// From a launch's end to the next one's start. 0 where the floor of launches is the early period.
 Seconds NetworkForecaster::gap() const {
     return Seconds(early_ && profile_.early_launch_period ? 0.0 : machine_.gap_s);
 }
 
+/// Multiply-adds of a launch, which are those of its first operator.
 double NetworkForecaster::fmas_of(const ScheduledLaunch &launch) const {
     if (launch.operators.empty())
         return 0.0;
@@ -504,7 +517,7 @@ double NetworkForecaster::fmas_of(const ScheduledLaunch &launch) const {
     return convcast::fmas_of(network_.operators[first], network_.input_shapes(first).front(), batch());
 }
 
-/// N9: of the SMs, what a launch takes while it runs alone.
+/// N9: the share of the SMs that a launch fills while it runs alone.
 double NetworkForecaster::share_of_sms(const ScheduledLaunch &launch) const {
     constexpr std::int64_t resident = 8; // CTAs of 256 threads
     const auto share_of = [&](std::int64_t ctas, std::int64_t ctas_per_sm) {

@@ -16,11 +16,12 @@
 
 namespace convcast {
 
-/// A GPU for one question: forecasts of convolutions are kept by shape.
+/// Forecasts schedules of one network on one GPU, for one question. Keeps forecasts of convolutions.
 class NetworkForecaster {
   public:
-    /// `unchanged`: of the GPU whose numbers the profile has, each times 2, 1 or 1/2; it outlives this one.
-    /// Settings so far behind the fastest there that this cannot bring them to the front are not asked again.
+    /// Network, knowledge and question outlive it. So does `unchanged`, a forecaster of this GPU before
+    /// numbers of its profile were doubled or halved: only settings that this can bring to the front
+    /// (Ways::close) are asked again. nullptr: all are.
     NetworkForecaster(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                       const NetworkQuestion &question, const NetworkForecaster *unchanged = nullptr);
     NetworkForecaster(const NetworkForecaster &) = delete;
@@ -31,51 +32,53 @@ class NetworkForecaster {
 
     // ---- which strategy a convolution takes ----
 
-    /// A convolution's candidates, best first, and the plan of the first.
+    /// The strategies that can compute a convolution, best first, and the plan of the first. Times are
+    /// without the preparation of filters, which a network does once.
     struct Ways {
-        std::vector<NetworkCandidate> candidates;
-        Strategy strategy; ///< the first
-        Plan plan;
-        Seconds time_s;               ///< N8
-        Seconds best_s{1e9};          ///< the shortest forecast
-        std::optional<Strategy> ends; ///< the first that can do bias, add and ReLU where it stores
-        std::vector<Strategy> close; ///< those that numbers twice or half as large may bring to the front, or
-                                     ///< first among those that end launches
+        std::vector<NetworkCandidate> candidates; ///< at most NetworkQuestion::top
+        Strategy strategy;                        ///< the first candidate's
+        Plan plan;                                ///< likewise
+        Seconds time_s;               ///< forecast of the convolution: the mean of those that tie (N8)
+        Seconds best_s{1e9};          ///< the shortest forecast of all
+        std::optional<Strategy> ends; ///< the fastest that can do the end of a launch (InNetwork::ends)
+        /// Those that numbers twice or half as large may make the fastest, or the fastest with an end.
+        std::vector<Strategy> close;
     };
-    /// By the strategy or, without one, the forecast's choice; or why there is none.
+    /// For a named strategy, or absent for the forecast's choice; or a sentence on why there is none.
     using WaysOrWhy = std::variant<Ways, std::string>;
     const WaysOrWhy &ways_or_why(const ConvShape &shape, const std::optional<Strategy> &strategy);
-    /// Throws UsageError if there is none.
+    /// Throws UsageError with the sentence if there is none.
     const Ways &ways_of(const ConvShape &shape, const std::optional<Strategy> &strategy = std::nullopt);
 
-    /// Ranks these shapes on all cores, so that they are there when they are asked.
+    /// Ranks these shapes on all cores and keeps the results, so that ways_or_why need not.
     void rank_ahead(const std::vector<ConvShape> &shapes);
 
-    /// N1: whether the shape takes a strategy that ends launches, though another is faster without the end.
-    /// Only where there is one.
+    /// N1: from now on ways of this shape are those of Ways::ends, though others are faster without the end
+    /// of a launch; or with `ends` false the fastest again. Only for shapes with could_end.
     void prefer_ending(const ConvShape &shape, bool ends);
     void prefer_none() { ending_.clear(); }
+    /// Whether the fastest strategy of a shape cannot do the end of a launch and another can.
     bool could_end(const ConvShape &shape);
 
-    /// Settings that tie have their own forecasts and not their mean, which takes a ranking of all.
+    /// From now on a named strategy has its own forecast, not the mean of its ties, for which all are ranked.
     void leave_ties() { ties_ = false; }
 
     // ---- how long launches run ----
 
-    /// By itself, without the gap before it.
+    /// The forecast of one launch by itself, without the gap before it. `held`: what L2 has for it.
     NetworkLaunch launch(const ScheduledLaunch &scheduled, const HeldForLaunch &held);
-    /// The launches' times and what they add up to.
+    /// The schedule with plans, the launches' times, and when the network ends (N2, N9).
     PlannedNetwork timed(std::vector<ScheduledLaunch> schedule);
-    /// N4: all of the network in one launch.
+    /// N4: the least time of the network, with its `fmas` multiply-adds and all its bytes in one launch.
     Seconds light_of(double fmas) const;
 
   private:
     HeldByL2 at_its_start(const Plan &plan, HeldByL2 held) const;
     HeldByL2 held_for(const ConvShape &shape) const;
-    const WaysOrWhy &known(const ConvShape &shape, const std::optional<Strategy> &strategy);
+    const WaysOrWhy &kept_ways(const ConvShape &shape, const std::optional<Strategy> &strategy);
     std::vector<PlannedStrategy> settings_of(const ConvShape &shape, std::string &why) const;
-    WaysOrWhy ranked(const ConvShape &shape) const;
-    WaysOrWhy named(const ConvShape &shape, const Strategy &strategy);
+    WaysOrWhy ranked_ways(const ConvShape &shape) const;
+    WaysOrWhy ways_by(const ConvShape &shape, const Strategy &strategy);
     void time_planned(const ScheduledLaunch &scheduled, NetworkLaunch &launch);
     Seconds gap() const;
     double fmas_of(const ScheduledLaunch &launch) const;
@@ -83,18 +86,18 @@ class NetworkForecaster {
     void overlap(PlannedNetwork &plan) const;
 
     const Network &network_;
-    bool early_;
-    GpuProfile profile_;
+    bool early_;         ///< every launch may start before the one before it has ended
+    GpuProfile profile_; ///< as in a CUDA graph (N2)
     Gpu gpu_;
     const Knowledge &knowledge_;
     const NetworkQuestion &question_;
     const NetworkForecaster *unchanged_;
-    Seconds whole_floor_; ///< of an empty kernel alone
+    Seconds lone_launch_floor_; ///< time of an empty kernel alone, as the given profile has it
     Machine machine_;
-    std::map<std::string, HeldByL2> held_;
+    std::map<std::string, HeldByL2> held_; ///< by shape (held_by_shape)
     bool ties_ = true;
     std::map<std::string, WaysOrWhy> known_;  ///< by shape, and by strategy where one is named
-    std::map<std::string, WaysOrWhy> ending_; ///< of the shapes that take a strategy that ends launches
+    std::map<std::string, WaysOrWhy> ending_; ///< by shape, of those that prefer_ending was asked for
 };
 
 } // namespace convcast

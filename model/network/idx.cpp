@@ -21,15 +21,17 @@
 namespace convcast {
 namespace {
 
-constexpr std::uint32_t images_magic = 0x00000803, labels_magic = 0x00000801; ///< bytes in 3 dimensions, in 1
+/// First words of IDX files: bytes (08) in three dimensions, and in one.
+constexpr std::uint32_t images_magic = 0x00000803, labels_magic = 0x00000801;
 constexpr float white = 255.0F;
 
-/// Big-endian words at the start of a file, then bytes: how many there are of each dimension.
+/// An IDX file: its sizes by dimension, and the bytes behind its header.
 struct Header {
     std::array<std::uint32_t, 3> sizes{1, 1, 1};
     std::string_view bytes;
 };
 
+/// Big-endian word number `word` of a file.
 std::uint32_t word_at(const std::string &text, std::size_t word) {
     std::uint32_t value = 0;
     for (std::size_t i = 0; i < 4; ++i)
@@ -37,6 +39,7 @@ std::uint32_t word_at(const std::string &text, std::size_t word) {
     return value;
 }
 
+/// Throws InputError if the file has another magic number or not the bytes that its sizes say.
 Header header_of(const std::string &text, const std::string &name, std::uint32_t magic,
                  std::size_t dimensions) {
     const std::size_t length = 4 * (1 + dimensions);
@@ -52,7 +55,7 @@ Header header_of(const std::string &text, const std::string &name, std::uint32_t
                                      what, magic, word_at(text, 0)));
     Header header;
     std::string sizes;
-    double bytes = 1.0; // of three words, which no integer holds
+    double bytes = 1.0; // a product of three words, which may pass 64 bits
     for (std::size_t i = 0; i < dimensions; ++i) {
         header.sizes[i] = word_at(text, 1 + i);
         sizes += (i == 0 ? "" : " x ") + std::to_string(header.sizes[i]);
@@ -72,9 +75,10 @@ Header header_of(const std::string &text, const std::string &name, std::uint32_t
 
 // ---- images that are drawn ----
 
+// Ten classes as MNIST has: five directions, each with a short and a long wave; all is chosen.
 constexpr std::uint64_t drawn_classes = 10, drawn_directions = 5;
 
-/// Waves of a class: by column and row, in radians a pixel.
+/// How fast the wave of a class goes on along a row and along a column, in radians a pixel.
 struct Grating {
     double by_column, by_row;
 };

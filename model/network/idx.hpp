@@ -12,13 +12,13 @@ namespace convcast {
 /// Images with a label each. Pixels are from 0 to 1.
 struct LabelledImages {
     ImageShape shape{};
-    std::vector<float> pixels; ///< image by image
+    std::vector<float> pixels; ///< image by image, row by row
     std::vector<std::uint8_t> labels;
 };
 
-/// `classes`: labels are from 0 to classes - 1. The texts are the files' bytes, unpacked; the names are for
-/// messages. Throws InputError for another magic number, a file that is longer or shorter than its header
-/// says, a label that is out of range, and files of different lengths.
+/// Images and labels from the unpacked bytes of two IDX files, whose names are for messages. Labels are from
+/// 0 to `classes` - 1. Throws InputError for another magic number, a file that is longer or shorter than its
+/// header says, a label out of range, and not as many labels as images.
 LabelledImages read_idx(const std::string &images, const std::string &images_name, const std::string &labels,
                         const std::string &labels_name, int classes);
 
@@ -26,9 +26,8 @@ LabelledImages read_idx(const std::string &images, const std::string &images_nam
 /// Throws InputError that names what was looked for.
 LabelledImages read_idx_folder(const std::string &folder, const std::string &set, int classes);
 
-/// Images for training where no data set is at hand: CI and first tries. `count` images of ten classes, each
-/// class a grating of its own direction and width, shifted at random and under noise. The same for the same
-/// seed.
+/// Images for training where no data set is at hand (CI, first tries): `count` images of ten classes, each a
+/// grating of its own direction and width, shifted at random, with noise. The same for the same seed.
 LabelledImages generated_images(const ImageShape &shape, std::int64_t count, std::uint64_t seed);
 
 } // namespace convcast

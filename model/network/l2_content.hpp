@@ -13,20 +13,19 @@
 
 namespace convcast {
 
-/// N11: of each tensor that a launch reads, and of its parameters, the share that L2 has when the launch
-/// begins, in a network that is run again and again.
+/// N11: what L2 has when a launch begins, in a network that runs again and again. Shares from 0 to 1.
 struct HeldForLaunch {
-    std::vector<double> reads; ///< as ScheduledLaunch::reads
-    double parameters = 0.0;
-    double written_lost =
-        0.0; ///< of what it writes, the share that DRAM gets before other tensors take its place
+    std::vector<double> reads; ///< of each tensor in ScheduledLaunch::reads, the share that L2 has
+    double parameters = 0.0;   ///< of the launch's parameters, the share that L2 has
+    double written_lost = 0.0; ///< of what it writes, the share that goes to DRAM before it is overwritten
 };
+/// By launch of the schedule.
 std::vector<HeldForLaunch> held_for_launches(const Network &network,
                                              const std::vector<ScheduledLaunch> &schedule, std::int64_t batch,
                                              const Gpu &gpu);
 
-/// The same for the launches with a plan, by shape: the mean where several have the shape, so that all of
-/// them take the same strategy.
+/// The same by shape, for the launches that have one, and how often another kernel ran just before (N12). Of
+/// several launches with a shape the mean, so that all of them take the same strategy.
 std::map<std::string, HeldByL2> held_by_shape(const std::vector<ScheduledLaunch> &schedule,
                                               const std::vector<HeldForLaunch> &held);
 

@@ -23,11 +23,12 @@ extern const std::vector<EmbeddedFile> shipped_ladder_files;
 
 namespace {
 
+// Limits of CUDA on every GPU.
 constexpr std::int64_t most_block_threads = 1024, constant_memory_bytes = 65536, most_blocks_along_y = 65535;
 constexpr int capability_of_clusters = 90, capability_of_copies = 80;
 constexpr const char *parameters_of = ".parameters";
 
-/// Operands that are no array of floats of the network or the rung.
+/// Whether an operand is no array of floats of network or rung: the executor gives it to every launch.
 bool is_given(const std::string &operand) {
     static const std::set<std::string> given = {"labels", "count", "total",    "groups",
                                                 "turn",   "order", "settings", "none"};
@@ -46,6 +47,7 @@ std::vector<std::string> known_operands(const Network &network, const Rung &rung
     return known;
 }
 
+/// Adds a problem for each operand that nothing is known of.
 void check_operands(const Network &network, const Rung &rung, const std::vector<std::string> &operands,
                     const std::string &place, std::vector<InputProblem> &problems) {
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -57,10 +59,11 @@ void check_operands(const Network &network, const Rung &rung, const std::vector<
                      did_you_mean(operands[i], known_operands(network, rung))});
 }
 
-/// The launches of a rung compute every operator once, in order; a loss at the end may be left out.
+/// Adds a problem unless the launches of a rung compute every operator once, in order; losses at the end may
+/// be left out, and so may all launches of a rung that is refused.
 void check_rung(const Network &network, const Rung &rung, const std::string &place,
                 std::vector<InputProblem> &problems) {
-    std::size_t next = 0;
+    std::size_t next = 0; // operator that is to be computed next
     for (std::size_t i = 0; i < rung.launches.size(); ++i) {
         const LadderLaunch &launch = rung.launches[i];
         const std::string at = place + "/launches/" + std::to_string(i);
@@ -123,7 +126,7 @@ std::optional<std::int64_t> operand_floats(const Network &network, const Rung &r
 
 namespace {
 
-/// What the ladder of another network declares and this one does not.
+/// Adds what the ladder of the network `also` declares and this one does not.
 void add_declared(DeclaredWork &work) {
     if (!work.also)
         return;

@@ -1,5 +1,5 @@
-// Ways to run a network, one better than the other, as data: which kernel computes which operators, with
-// which grid, from which memory. Files: data/ladders; docs/ladders.md.
+// A ladder: implementations (rungs) of one network, each a step from the one before, as data. Which kernel
+// computes which operators, with which grid, from which memory. Files: data/ladders; docs/ladders.md.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -25,10 +25,11 @@ namespace convcast {
 /// parameters -= rate * velocity.
 struct Descent {
     std::int64_t batch = 1, epochs = 1;
-    double rate = 0.0; ///< of the first epoch
+    double rate = 0.0; ///< of the first epoch; rate_of_epoch has that of the others
     double momentum = 0.0, decay = 0.0;
     CONVCAST_MEMBERS(Descent, batch, epochs, rate, momentum, decay)
 
+    // A share, or a wide range beyond which only slips lie.
     static constexpr Range range_of(std::string_view name) {
         if (name == "momentum" || name == "decay")
             return {0.0, 1.0};
@@ -38,7 +39,7 @@ struct Descent {
     }
 };
 
-/// A launch of a kernel of the rung's source. Its operands are named:
+/// A line of a rung: launches of a kernel of the rung's source. Its operands are named:
 /// "input" is the images, "labels" their labels, "order" which image comes when (null: as they lie).
 /// "conv1" is the output of the operator conv1. A launch that computes several writes that of the last one.
 /// "conv1.parameters" is the filters of conv1, "parameters" those of all operators, one behind the other.
@@ -49,36 +50,37 @@ struct Descent {
 /// "turn" is which repetition of the launch this is, from 0.
 /// "none" is a null pointer.
 /// Any other name is of the rung's `memory` or `image_memory`.
-/// A launch on every stream gets the part of each image's data that belongs to the stream's share.
+/// A launch on every stream gets of each operand that has images the part of the stream's share.
 struct LadderLaunch {
     std::string kernel;
     std::vector<std::string> operators; ///< that it computes; none: it prepares or updates
     std::vector<std::string> operands;
-    std::array<std::int64_t, 3> grid{1, 1, 1}; ///< of an image; images lie along y
+    std::array<std::int64_t, 3> grid{1, 1, 1}; ///< blocks of an image; those of more images lie along y
     std::array<std::int64_t, 3> block{1, 1, 1};
-    std::optional<std::int64_t> group_images; ///< the grid is of so many images instead; groups lie along x
-    std::optional<bool> stays;                ///< no more blocks than SMs, in whole groups; absent: no
-    std::optional<std::int64_t> cluster;      ///< blocks along x that share their memory
-    std::optional<bool> copies_ahead;         ///< by cp.async
+    std::optional<std::int64_t>
+        group_images;                    ///< the grid is of a group of images instead; groups lie along x
+    std::optional<bool> stays;           ///< no more blocks than SMs, in whole groups; absent: no
+    std::optional<std::int64_t> cluster; ///< blocks along x that share their memory
+    std::optional<bool> copies_ahead;    ///< copies to shared memory by cp.async; absent: no
     std::optional<std::int64_t> shared_bytes; ///< dynamic
     std::optional<std::int64_t> repeat;       ///< so many times in a row; absent: once
     std::optional<bool> each_stream;          ///< on every stream of the rung, for its share of the images
-    std::optional<bool> meet;                 ///< then all streams wait for each other; absent: no
-    /// Before it, the gradients of all GPUs that share a batch are added up in each one's "gradient"; absent:
-    /// no
+    std::optional<bool> meet;                 ///< behind it all streams wait for each other; absent: no
+    /// Before it, the gradients of all GPUs that share a batch are added up in each "gradient"; absent: no
     std::optional<bool> sums_gradients;
     std::map<std::string, double> values; ///< of names that its kernel's work is declared with
     CONVCAST_MEMBERS(LadderLaunch, kernel, operators, operands, grid, block, group_images, stays, cluster,
                      copies_ahead, shared_bytes, repeat, each_stream, meet, sums_gradients, values)
 
+    // Above this only broken files come.
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
     void check(const FieldProblem &problem) const; ///< at most 1024 threads
 };
 
 /// What a rung keeps in constant memory.
 struct ConstantCopy {
-    std::string variable; ///< of the source
-    std::string operand;
+    std::string variable;   ///< __constant__ variable of the rung's source
+    std::string operand;    ///< what is copied to it
     bool each_call = false; ///< false: once for each set of parameters
     CONVCAST_MEMBERS(ConstantCopy, variable, operand, each_call)
 };
@@ -95,8 +97,9 @@ struct Rung {
     std::string title;
     std::string source; ///< file of executor/network without .cu
     std::vector<ConstantCopy> constant;
-    std::map<std::string, std::int64_t> memory; ///< name -> floats, zero whenever parameters were loaded
-    std::map<std::string, std::int64_t> image_memory; ///< and of each image
+    /// Device memory of its own by name, in floats; set to zero whenever parameters are loaded.
+    std::map<std::string, std::int64_t> memory;
+    std::map<std::string, std::int64_t> image_memory; ///< the same, in floats of each image
     std::vector<LadderLaunch> prepare;                ///< once for each set of parameters
     std::vector<LadderLaunch> launches;
     std::optional<Upload> upload;            ///< absent: the images are in device memory
@@ -133,8 +136,7 @@ struct Ladder {
     std::vector<Rung> shared_rungs;              ///< of one of several GPUs; values: rows, devices
     std::map<std::string, DeclaredSplit> splits; ///< by name: one, rows, parameters, batch, batch_nccl
     std::vector<std::int64_t> split_batches;     ///< images of a step that splits are asked of
-    /// Id of the rung that several GPUs run too, each for its share of the images that published times are
-    /// of.
+    /// Id of the rung that several GPUs run too, each for its share of `published_images`.
     std::optional<std::string> divided_rung;
     DeclaredWork work; ///< of the rungs' kernels
     CONVCAST_MEMBERS(Ladder, schema, network, title, citation, published_gpu, published_cpu_s,
@@ -143,34 +145,34 @@ struct Ladder {
     static constexpr bool has_default(std::string_view field) { return field == "work"; }
 };
 
-/// Throws InputError with every problem: launches that do not compute the operators in order, once each, and
-/// operands that nothing has written.
+/// A ladder of this network, with what its `work` takes from another ladder. Throws InputError with every
+/// problem: launches that do not compute the operators in order, once each, unknown operands.
 Ladder read_ladder(const std::string &text, const std::string &file, const Network &network);
 
-/// Whether the network is the one that ships under its id, whatever its title; `losses`: with those at its
-/// end. Kernels of ladders are made for that one.
+/// Whether the network is the one that ships under its id, for which the kernels of ladders are made. Title
+/// and citation may differ, and without `losses` the losses at its end too. Throws UsageError if none ships.
 bool is_as_it_ships(const Network &network, bool losses);
 
-/// Whether one ships for a network.
+/// Whether a ladder ships for a network.
 bool has_ladder(const Network &network);
 
 /// Why a case of a ladder, of training or of several GPUs cannot be of the network of this name, a
 /// sentence; absent if one with a ladder ships under it.
 std::optional<std::string> why_no_ladder(const std::string &network);
 
-/// The rung of this id, of those of several GPUs too; null where there is none.
+/// The rung of this id, also of shared_rungs; null if there is none.
 const Rung *rung_named(const Ladder &ladder, const std::string &id);
 
-/// What training takes unless told otherwise; absent where no rung says it.
+/// The first descent of a rung: what training takes unless told otherwise. Absent if no rung has one.
 std::optional<Descent> descent_of(const Ladder &ladder);
 
 /// Networks whose ladder has splits.
 std::vector<std::string> networks_with_splits();
 
-/// The ladder that ships for a network. Throws UsageError where there is none.
+/// The ladder that ships for a network. Throws UsageError if none does, or the network is not as it ships.
 Ladder find_ladder(const Network &network);
 
-/// Floats of an operand, for `images`; absent for one that is no array of floats.
+/// Floats of an operand of `images` images; absent for one that is no array of floats, or is not known.
 std::optional<std::int64_t> operand_floats(const Network &network, const Rung &rung,
                                            const std::string &operand, std::int64_t images);
 
@@ -178,10 +180,10 @@ std::optional<std::int64_t> operand_floats(const Network &network, const Rung &r
 std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,
                                    int compute_capability);
 
-/// Blocks of a launch for a number of images on a GPU of `sms` SMs.
+/// Blocks of a launch along x, y and z for `images` images on a GPU of `sms` SMs.
 std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms);
 
-/// The images of a stream of a rung: equal shares, the last streams with what is left.
+/// The images of a stream of a rung: an equal part, rounded up, until none are left.
 ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream);
 
 extern template const described::Type &described::type_of<Ladder>();

@@ -17,7 +17,7 @@
 namespace convcast {
 namespace {
 
-/// The nodes of a call that are told together: of a launch, or of the same name.
+/// Nodes of a call that get one time: those of a launch, or of one name.
 using Group = std::vector<NodeSpan>;
 
 double seconds(std::uint64_t from, std::uint64_t to) {
@@ -30,17 +30,19 @@ NodeSpan span_of(const Group &nodes) {
             std::ranges::max_element(nodes, {}, &NodeSpan::end_ns)->end_ns};
 }
 
-/// When each node of a call ran, or each of its kernels alone, in their order.
-Group spans_of(const TracedCall &call, bool copies_too = true) {
+enum class Nodes { all, kernels };
+
+/// When each node of a call ran, or only each of its kernels, in their order.
+Group spans_of(const TracedCall &call, Nodes which = Nodes::all) {
     Group spans;
     for (const TracedNode &node : call)
-        if (copies_too || !node.bytes)
+        if (which == Nodes::all || !node.bytes)
             spans.push_back(node.span);
     return spans;
 }
 
-/// The nodes of each launch, of which launch i has counts[i]; empty where there are not just as many, or the
-/// first has none. A later launch without a node gets one of no time where the launch before ended.
+/// Nodes cut into launches, of which launch i has counts[i]. Empty if the counts are not those of all nodes,
+/// or the first is 0. A later launch without a node gets one of no time at the end of the launch before it.
 std::vector<Group> by_launch(const Group &nodes, const std::vector<std::int64_t> &counts) {
     if (nodes.empty() || std::ranges::any_of(counts, [](std::int64_t count) { return count < 0; }) ||
         counts.empty() || counts.front() < 1 ||
@@ -60,7 +62,7 @@ std::vector<Group> by_launch(const Group &nodes, const std::vector<std::int64_t>
     return launches;
 }
 
-/// What the nodes of each group took on average.
+/// By group, the mean time of its nodes in seconds.
 std::vector<double> mean_times(const std::vector<Group> &groups) {
     std::vector<double> times;
     for (const Group &nodes : groups) {
@@ -72,8 +74,8 @@ std::vector<double> mean_times(const std::vector<Group> &groups) {
     return times;
 }
 
-/// Medians over calls of what each group of their nodes took, and when it began and ended. `groups_of`: those
-/// of a call. Empty where a call has none, or not as many as the first one.
+/// By group, medians over the calls of its time, and of when it began and ended from the start of the call.
+/// `groups_of` has the groups of a call, `times_of` their seconds. Empty if calls have none or not as many.
 template <class GroupsOf, class TimesOf>
 std::vector<LaunchMeasurement> measured(const std::vector<TracedCall> &calls, const GroupsOf &groups_of,
                                         const TimesOf &times_of) {
@@ -97,22 +99,24 @@ std::vector<LaunchMeasurement> measured(const std::vector<TracedCall> &calls, co
         }
     }
     std::vector<LaunchMeasurement> out;
-    for (const Samples &its : samples)
-        out.push_back(
-            {time_spread(its.times), 0.0, time_spread(its.begins).median_s, time_spread(its.ends).median_s});
+    for (const Samples &group : samples)
+        out.push_back({.time_s = time_spread(group.times),
+                       .begins_s = time_spread(group.begins).median_s,
+                       .ends_s = time_spread(group.ends).median_s});
     return out;
 }
 
-/// What nodes have in common that are told together: GPU, name and bytes.
+/// What the nodes of a group of times_by_kind have in common: GPU, name and bytes.
 using NodeKind = std::tuple<int, std::string, std::optional<std::int64_t>>;
 
-/// Of each kind the medians of several calls, by GPU and begin. Empty where a call has not as many of each
-/// kind as the first one has.
-std::vector<KernelTime> times_by_kind(const std::vector<TracedCall> &calls, bool only_copies) {
+enum class Kinds { all, copies };
+
+/// By kind of nodes, medians over several calls, in order of GPU and begin. Empty if calls differ in these.
+std::vector<KernelTime> times_by_kind(const std::vector<TracedCall> &calls, Kinds which) {
     const auto kinds_of = [&](const TracedCall &call) {
         std::map<NodeKind, Group> kinds;
         for (const TracedNode &node : call)
-            if (node.bytes || !only_copies)
+            if (node.bytes || which == Kinds::all)
                 kinds[{node.device, node.name, node.bytes}].push_back(node.span);
         return kinds;
     };
@@ -128,7 +132,7 @@ std::vector<KernelTime> times_by_kind(const std::vector<TracedCall> &calls, bool
         return groups;
     };
     std::vector<KernelTime> out;
-    auto kind = first.begin();
+    auto kind = first.begin(); // measured() has the groups in this order
     for (const LaunchMeasurement &its : measured(calls, groups_of, mean_times)) {
         const auto &[device, name, bytes] = kind->first;
         out.push_back({name, std::ssize(kind++->second), its.time_s.median_s, *its.begins_s, *its.ends_s,
@@ -152,7 +156,7 @@ std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan,
         std::vector<NodeSpan> spans;
         for (const Group &nodes : launches)
             spans.push_back(span_of(nodes));
-        std::map<std::int64_t, std::uint64_t> ended; // of each stream
+        std::map<std::int64_t, std::uint64_t> ended; // by stream, the end of its last launch so far
         std::vector<double> times;
         for (std::size_t i = 0; i < spans.size(); ++i) {
             std::uint64_t &before =
@@ -185,21 +189,23 @@ std::vector<KernelTime> kernel_times(const Rung &rung, std::int64_t images,
     std::vector<std::int64_t> counts;
     for (const LadderLaunch &launch : rung.launches)
         counts.push_back(launch_count(rung, launch, images));
-    const auto groups_of = [&](const TracedCall &call) { return by_launch(spans_of(call, false), counts); };
+    const auto groups_of = [&](const TracedCall &call) {
+        return by_launch(spans_of(call, Nodes::kernels), counts);
+    };
     std::vector<KernelTime> out;
     for (const LaunchMeasurement &line : measured(calls, groups_of, mean_times))
         out.push_back({rung.launches[out.size()].kernel, counts[out.size()], line.time_s.median_s,
                        *line.begins_s, *line.ends_s});
     if (!out.empty())
-        for (KernelTime &copy : times_by_kind(calls, true)) {
-            copy.device.reset(); // there is one
+        for (KernelTime &copy : times_by_kind(calls, Kinds::copies)) {
+            copy.device.reset(); // a rung runs on one GPU
             out.push_back(std::move(copy));
         }
     return out;
 }
 
 std::vector<KernelTime> device_times(const std::vector<TracedCall> &calls) {
-    return times_by_kind(calls, false);
+    return times_by_kind(calls, Kinds::all);
 }
 
 } // namespace convcast

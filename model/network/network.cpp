@@ -28,7 +28,8 @@ std::string as_json(const ImageShape &shape) {
 /// A tensor of one image has at most this many numbers, so that products of sizes stay far inside an int64.
 constexpr std::int64_t most_elements = std::int64_t{1} << 31;
 
-/// An operator whose kind is not known was checked as if it were a relu: what that found is no problem.
+/// The problems without those that only follow from others: an operator whose kind is not known keeps the
+/// default kind, relu, and was checked as such.
 std::vector<InputProblem> without_consequences(const std::vector<InputProblem> &problems) {
     std::vector<std::string> unknown; // paths of operators
     const auto path_of = [](const InputProblem &problem) {
@@ -58,7 +59,7 @@ bool is_bounded(const ImageShape &shape) {
 }
 
 bool is_operator_name(const std::string &text) {
-    constexpr std::size_t longest = 200;
+    constexpr std::size_t longest = 200; // chosen
     return !text.empty() && text.size() <= longest && text != image_name &&
            text.find_first_of("+#=\"'\\,;<>&") == text.npos &&
            std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > 0x20 && c < 0x7F; });
@@ -210,8 +211,8 @@ std::optional<std::size_t> largest_tensor(const Network &network) {
     std::optional<std::size_t> largest;
     std::int64_t most = elements(network.input);
     for (std::size_t i = 0; i < network.operators.size(); ++i)
-        if (const std::int64_t its = elements(network.operators[i].output); its > most)
-            largest = i, most = its;
+        if (const std::int64_t numbers = elements(network.operators[i].output); numbers > most)
+            largest = i, most = numbers;
     return largest;
 }
 

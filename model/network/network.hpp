@@ -14,13 +14,14 @@
 
 namespace convcast {
 
-/// Whether an operator can have the name: visible characters of ASCII but those that part the words of a
-/// schedule, and not "input".
+/// Whether an operator can have a name: up to 200 visible characters of ASCII, without those that separate
+/// the words of a schedule or a document, and not "input".
 bool is_operator_name(const std::string &text);
 
-/// Whether an image's tensor can have these sizes: each 1 or more, and at most 2^31 numbers.
+/// Whether a tensor of one image can have these sizes: each 1 or more, and together at most 2^31 numbers.
 bool is_bounded(const ImageShape &shape);
 
+/// A network: operators in an order in which each reads only the images and operators before it.
 struct Network {
     std::string schema = "convcast/network/1";
     std::string id; ///< "resnet50"
@@ -31,30 +32,31 @@ struct Network {
     std::vector<Operator> operators;
     CONVCAST_MEMBERS(Network, schema, id, title, citation, input, outputs, operators)
 
+    /// Of sizes of the input: above this only broken files come.
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
-    /// Names once each, inputs that come before, and shapes that chain.
+    /// That names differ, inputs come before what reads them, and shapes are those that the inputs give.
     void check(const FieldProblem &problem) const;
 
     static constexpr std::size_t input_index = static_cast<std::size_t>(-1);
-    /// Of an operator: indices of those that it takes its inputs from, `input_index` for the image.
+    /// The inputs of an operator: indices of the operators that give them, `input_index` for the images.
     std::vector<std::size_t> sources(std::size_t index) const;
-    /// Operators whose outputs the network gives, the last one among them.
+    /// Operators whose outputs the network gives, in order; the last operator is always one.
     std::vector<std::size_t> output_indices() const;
-    /// What a source gives: the image for `input_index`, else the output of that operator.
+    /// The shape of what a source gives: of the image for `input_index`, else of that operator's output.
     const ImageShape &shape_of(std::size_t source) const;
     /// Shapes of an operator's sources.
     std::vector<ImageShape> input_shapes(std::size_t index) const;
     /// "input" for `input_index`.
     const std::string &name_of(std::size_t source) const;
-    /// The operator of this name.
+    /// The index of the operator of this name; absent if there is none.
     std::optional<std::size_t> operator_named(const std::string &name) const;
 
-    /// Numbers of an operator that training changes, and of all operators.
+    /// How many numbers an operator has that training changes; and all operators together.
     std::int64_t parameters(std::size_t index) const;
     std::int64_t all_parameters() const;
 };
 
-/// Throws InputError with every problem at once, by file, line and place.
+/// A network from the text of a file. Throws InputError with every problem at once, by file, line and place.
 Network read_network(const std::string &text, const std::string &file);
 
 /// A shipped network by id, or a file by its path. Throws UsageError (unknown) or InputError.
@@ -64,10 +66,10 @@ std::vector<std::string> shipped_networks();
 /// The network without the losses at its end: what an inference computes.
 Network without_losses(Network network);
 
-/// The tensor of an image with the most numbers: an operator's output, or the input where it is absent.
+/// The operator whose output has the most numbers; absent if the input has as many.
 std::optional<std::size_t> largest_tensor(const Network &network);
 
-/// Largest batch for which no tensor of the network passes 2^31 elements.
+/// The largest batch with which no tensor of the network has more than 2^31 numbers.
 std::int64_t most_images(const Network &network);
 
 extern template const described::Type &described::type_of<Network>();

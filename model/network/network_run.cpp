@@ -21,12 +21,13 @@
 namespace convcast {
 namespace {
 
-/// What is no place in memory takes time.
+/// A problem unless a time is above 0, which only those of LaunchKind::placed may be.
 void check_takes_time(const std::string &field, Seconds time, const FieldProblem &problem) {
     if (time.value < time_above_zero.low)
         problem(field, "expected a number from 1e-12 to 1e+06");
 }
 
+/// A problem if a launch ends before it begins.
 template <class Launch> void check_span(const Launch &launch, const FieldProblem &problem) {
     if (launch.begins_s && launch.ends_s && !(*launch.begins_s <= *launch.ends_s))
         problem("ends_s", "expected at least begins_s");
@@ -91,7 +92,7 @@ std::string NetworkLaunch::label() const {
         const std::string &other = operators[i];
         const std::size_t same = static_cast<std::size_t>(
             std::mismatch(first.begin(), first.end(), other.begin(), other.end()).first - first.begin());
-        const std::size_t slash = first.rfind('/', same); // no part of a word is left out
+        const std::size_t slash = first.rfind('/', same); // only whole folders are left out
         text += "+" + other.substr(same == first.size() ? same : slash == std::string::npos ? 0 : slash + 1);
     }
     return text;
@@ -164,7 +165,7 @@ void NetworkRun::check(const FieldProblem &problem) const {
         if (const auto why = why_no_ladder(network))
             return problem("network", *why);
     std::set<std::string> seen;
-    std::optional<Network> its; // what a case costs to forecast grows with its shares
+    std::optional<Network> shipped; // the document's network: read if a case is split
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const NetworkCase &item = cases[i];
         if (item.id && !seen.insert(*item.id).second)
@@ -173,12 +174,13 @@ void NetworkRun::check(const FieldProblem &problem) const {
                                                        "implementation once");
         if (!item.split)
             continue;
-        if (!its)
-            its = find_network(network);
+        if (!shipped)
+            shipped = find_network(network);
         if (item.hosts && item.status != Status::infeasible && !host_link)
             problem("host_link",
                     fmt::format("expected what the network between the hosts of cases/{} does", i));
-        if (const auto why = why_other_shares(item, *its))
+        // What a case costs to forecast grows with its shares: a document with others is refused.
+        if (const auto why = why_other_shares(item, *shipped))
             problem(fmt::format("cases/{}/shares", i), *why);
     }
 }

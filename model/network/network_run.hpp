@@ -22,7 +22,7 @@
 
 namespace convcast {
 
-/// Samples of one quantity.
+/// The spread of samples of one time.
 struct TimeSpread {
     Seconds median_s, p05_s, p95_s;
     std::int64_t samples = 0;
@@ -30,17 +30,17 @@ struct TimeSpread {
 
     static constexpr Range range_of(std::string_view field) {
         return field == "samples" ? count_above_zero
-                                  : Range{0.0, time_above_zero.high}; // 0 of what is placed
+                                  : Range{0.0, time_above_zero.high}; // 0 of LaunchKind::placed
     }
     void check(const FieldProblem &problem) const; ///< in ascending order
 };
-/// By linear interpolation between samples; `samples` is not empty.
+/// Percentiles of samples in seconds, by linear interpolation between samples; `samples` is not empty.
 TimeSpread time_spread(std::vector<double> samples);
 
-/// One way to compute a convolution, with its filters prepared.
+/// A strategy that computes a convolution of a network.
 struct NetworkCandidate {
-    std::string strategy;
-    Seconds time_s;
+    std::string strategy; ///< with its knobs
+    Seconds time_s;       ///< forecast, without the preparation of filters
     CONVCAST_MEMBERS(NetworkCandidate, strategy, time_s)
 
     static constexpr Range range_of(std::string_view) { return time_above_zero; }
@@ -49,7 +49,7 @@ struct NetworkCandidate {
 /// When a launch ran in calls of the whole network.
 struct LaunchMeasurement {
     TimeSpread time_s;  ///< from the end of what the launch waits for to its own end
-    double share = 0.0; ///< of the measured times of all launches
+    double share = 0.0; ///< its part of the measured times of all launches
     std::optional<Seconds> begins_s,
         ends_s; ///< medians from the start of the call; absent in older recordings
     CONVCAST_MEMBERS(LaunchMeasurement, time_s, share, begins_s, ends_s)
@@ -72,26 +72,26 @@ struct ChangedNetwork {
 /// A launch of the schedule. Its own times are the forecast.
 struct NetworkLaunch {
     LaunchKind kind = LaunchKind::elementwise;
-    std::vector<std::string>
-        operators;                    ///< that it computes, in order; of a turn the one whose output it turns
-    std::optional<std::string> shape; ///< of a convolution or a dense layer
-    std::optional<std::string> node;  ///< of a node that is not known, what ONNX calls it: bytes alone
+    /// That it computes, in order; of a turn the one whose output it lays out.
+    std::vector<std::string> operators;
+    std::optional<std::string> shape;         ///< of a convolution or a dense layer
+    std::optional<std::string> node;          ///< of LaunchKind::unknown: the type of its ONNX node
     std::vector<NetworkCandidate> candidates; ///< of a convolution, best first; the first is what runs
-    std::optional<std::int64_t>
-        nodes;      ///< of the graph: kernels and copies to constant memory; absent in older recordings
+    /// Of the graph: kernels and copies to constant memory; absent in older recordings.
+    std::optional<std::int64_t> nodes;
     Seconds time_s; ///< with the gap before it
-    /// The speed of light: S1 of a convolution or dense layer, of another launch its bytes and products
-    /// alone; absent in older recordings
+    /// The speed of light: S1 of a convolution or dense layer, of another launch the longer of its bytes and
+    /// its multiply-adds; absent in older recordings.
     std::optional<Seconds> light_s;
     std::optional<double> flops; ///< floating-point operations; with the rest absent in older recordings
     std::optional<std::int64_t> parameters;  ///< numbers
     std::optional<double> bytes;             ///< read and written, each once
     std::optional<ChangedNetwork> helps;     ///< the change of the GPU that shortens the launch most
-    double share = 0.0;                      ///< of the times of all launches
+    double share = 0.0;                      ///< its part of the forecast times of all launches
     std::optional<bool> columns;             ///< its output lies in columns, images side by side; absent: no
     std::optional<std::int64_t> stream;      ///< absent: 0
     std::optional<Seconds> begins_s, ends_s; ///< from the start of the network, with the gap before it
-    std::optional<double> l2_error; ///< of its output against double, relative, first and last images
+    std::optional<double> l2_error; ///< relative, of its output against double, of the first and last images
     std::optional<LaunchMeasurement> measured;
     CONVCAST_MEMBERS(NetworkLaunch, kind, operators, shape, node, candidates, nodes, time_s, light_s, flops,
                      parameters, bytes, helps, share, columns, stream, begins_s, ends_s, l2_error, measured)
@@ -112,28 +112,27 @@ struct NetworkLaunch {
 
     /// What computes the convolution, with its knobs; "" of another launch.
     std::string strategy() const { return candidates.empty() ? "" : candidates.front().strategy; }
-    /// "conv1+bias1+relu1", as a schedule has it; "pool5 to columns"
+    /// "conv1+bias1+relu1", as a schedule has it; of a turn "pool5 to columns".
     std::string name() const;
-    /// The same for people: what the first has in its name is left out of the others',
-    /// "/layer1/conv1/Conv+.bias+relu/Relu".
+    /// For people: folders that names share stand in the first only, "/layer1/conv1/Conv+.bias+relu/Relu".
     std::string label() const;
 };
 
-/// A call, as it is forecast or as it was measured. What does not apply is absent.
+/// Times of a call, forecast or measured. What does not apply is absent.
 struct NetworkTimes {
     std::optional<Seconds> time_s; ///< as one CUDA graph, with L2 as the call before left it
-    /// Of a forecast I3, as the profile's assumed numbers lie in their ranges; of measurements the 5th and
-    /// the 95th percentile of `samples`, each a row of replays between two events.
+    /// The range of `time_s`: of a forecast I3, by the ranges of numbers that the profile assumes; of
+    /// measurements the 5th and 95th percentile of `samples`, each a row of replays between two events.
     std::optional<Seconds> low_s, high_s;
-    std::optional<std::int64_t> samples;
+    std::optional<std::int64_t> samples;            ///< how many; absent of a forecast
     std::optional<Seconds> cold_s;                  ///< as `time_s`, with L2 flushed before
     std::optional<Seconds> stream_s, stream_cold_s; ///< one launch after the other
     /// Launch by launch on several streams as the host sees it, from the first call to the end of the last
     /// launch: queued by one thread, and by a thread for each stream.
     std::optional<Seconds> one_thread_s, threads_s;
-    std::optional<Seconds> copy_s; ///< of it: the images from the host
-    /// Of a step of training. Backward is what the step takes more than the forward part, communication what
-    /// it takes more than with nothing exchanged.
+    std::optional<Seconds> copy_s; ///< the part of a call in which images are copied from the host
+    /// Of a step of training. Backward is the time of the step less its forward part, communication its time
+    /// less that of a step in which nothing is exchanged.
     std::optional<Seconds> forward_s, backward_s, computation_s, communication_s;
     /// Of several GPUs against one (Sc4): equations (1) and (2) of the thesis, against one GPU with its share
     /// of the images, and the thesis' ratio of computation to communication.
@@ -154,17 +153,17 @@ struct NetworkTimes {
     }
     void check(const FieldProblem &problem) const; ///< in ascending order
 
-    /// As one CUDA graph; launch by launch where nobody knows that.
+    /// The time as one CUDA graph; launch by launch if that is not known.
     std::optional<Seconds> call_s() const { return time_s ? time_s : stream_s; }
 };
 
-/// A whole network's call while its kernels are traced, which makes it longer.
+/// Times of a whole network's call while its kernels are traced, which makes it longer.
 struct TracedTimes {
     TimeSpread graph_s;                               ///< as one CUDA graph
     std::optional<TimeSpread> graph_cold_s, stream_s; ///< with L2 flushed before; one launch after the other
     CONVCAST_MEMBERS(TracedTimes, graph_s, graph_cold_s, stream_s)
 
-    void check(const FieldProblem &problem) const; ///< calls take time
+    void check(const FieldProblem &problem) const; ///< medians are above 0
 };
 
 /// A phase of a launch's CTA, or what bounds the launch.
@@ -179,12 +178,12 @@ struct KernelForecast {
     std::string kernel;
     std::vector<std::string> operators;
     Seconds time_s;                    ///< from the start of its first CTA to the end of its last
-    std::optional<Seconds> record_s;   ///< as its activity record has it: an empty kernel's time more
-    std::optional<Seconds> in_graph_s; ///< that all its launches take of the implementation's graph
+    std::optional<Seconds> record_s;   ///< as its activity record has it: time_s and an empty kernel's time
+    std::optional<Seconds> in_graph_s; ///< the part of the implementation's graph that its launches take
     std::int64_t ctas_per_sm = 0;      ///< resident ones of the busiest SM
-    double waves = 0.0;
-    std::vector<PhaseTime>
-        parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
+    double waves = 0.0;                ///< CTAs over those that the GPU holds at once
+    /// Phases of a CTA in the first wave, further waves, and what a bound beyond these adds.
+    std::vector<PhaseTime> parts;
     CONVCAST_MEMBERS(KernelForecast, kernel, operators, time_s, record_s, in_graph_s, ctas_per_sm, waves,
                      parts)
 
@@ -193,17 +192,15 @@ struct KernelForecast {
     }
 };
 
-/// What the launches of a line of the ladder, or the copies of one kind and size, took in a call, by their
-/// activity records: medians of several calls.
+/// Launches of a line of the ladder, or copies of one kind and size, by activity records: medians of calls.
 struct KernelTime {
     std::string kernel;          ///< of copies what they do: "copy from the host", "copy to GPU 1"
     std::int64_t launches = 0;   ///< of all streams and repetitions
-    Seconds time_s;              ///< of one of them, from its start to its end; their mean
+    Seconds time_s;              ///< mean time of one of them, from its start to its end
     Seconds begins_s, ends_s;    ///< of the first and the last of them, from the start of the call
     std::optional<int> device{}; ///< CUDA ordinal of the GPU that it ran on, where a case is of several
     std::optional<std::int64_t> bytes{}; ///< that one copy moves; absent of kernels
-    /// Resident warps of an SM that has some, of the most that it has room for: a launch alone, counted.
-    /// Absent where nobody counted.
+    /// Resident warps of an SM that has some over the most that an SM holds; absent if not counted.
     std::optional<double> occupancy{};
     CONVCAST_MEMBERS(KernelTime, kernel, launches, time_s, begins_s, ends_s, device, bytes, occupancy)
 
@@ -223,11 +220,11 @@ struct KernelTime {
 
 /// What a training was asked and did, beside the time of its steps.
 struct Training {
-    std::string data, tested_on; ///< which images
+    std::string data, tested_on; ///< which images it was trained and tested on, in words
     std::int64_t images = 0, epochs = 0, steps = 0;
     Descent descent;
     Seconds time_s;                  ///< all epochs, host to host, without loading
-    double reference_accuracy = 0.0; ///< the same parameters on the CPU in double, on `checked` images
+    double reference_accuracy = 0.0; ///< of the trained parameters on the CPU in double, on `checked` images
     std::int64_t test_images = 0, checked = 0;
     CONVCAST_MEMBERS(Training, data, tested_on, images, epochs, steps, descent, time_s, reference_accuracy,
                      test_images, checked)
@@ -237,7 +234,7 @@ struct Training {
             return Range{0.0, 1.0};
         return field == "images" || field == "test_images" ? std::optional(count_above_zero) : std::nullopt;
     }
-    void check(const FieldProblem &problem) const; ///< no more than all images
+    void check(const FieldProblem &problem) const; ///< checked is at most test_images
 };
 
 /// How the work of a step is divided.
@@ -250,14 +247,14 @@ enum class DeviceSplit {
 };
 BOOST_DESCRIBE_ENUM(DeviceSplit, one, rows, parameters, batch, batch_nccl)
 
-constexpr int most_split_devices = 8; ///< as in the kernels; of the split batch_nccl most_ranks
+/// GPUs of a step: kernels are made for no more. Of the split batch_nccl: most_ranks.
+constexpr int most_split_devices = 8;
 
 /// Bytes of the GPU's memory that a call takes.
 struct MemoryUse {
     std::int64_t parameters_bytes = 0;
     std::int64_t images_bytes = 0;      ///< inputs and results
-    std::int64_t activations_bytes = 0; ///< tensors between launches: on one stream they share memory by
-                                        ///< lifetime
+    std::int64_t activations_bytes = 0; ///< tensors between launches (arena_of)
     std::int64_t workspace_bytes = 0;   ///< of convolutions
     CONVCAST_MEMBERS(MemoryUse, parameters_bytes, images_bytes, activations_bytes, workspace_bytes)
 
@@ -266,16 +263,16 @@ struct MemoryUse {
     }
 };
 
-/// With an `id` a network by that implementation of its ladder, on several GPUs each with its share of the
-/// images; with a `split` a step of training on GPUs, with `training` all steps of one; with none of these
-/// the whole network by the launches of a schedule.
+/// One of four things. With `id`: a network by that implementation of its ladder, of several GPUs each with
+/// its share of the images. With `split`: a step of training on GPUs. With `training`: all steps of one. With
+/// none of these: the whole network by the launches of a schedule.
 struct NetworkCase {
     std::optional<std::string> id, title; ///< of an implementation: "constant", and what it does
     std::optional<DeviceSplit> split;
     int devices = 1;                  ///< of all hosts together
     std::optional<int> hosts;         ///< that have as many of them each; absent: one
     std::int64_t batch = 1;           ///< images of a call, all GPUs together
-    std::vector<std::int64_t> shares; ///< rows of windows, or images, of each GPU
+    std::vector<std::int64_t> shares; ///< by GPU, its images, or with splits_rows its rows of pooling windows
     Status status = Status::not_run;
     std::optional<std::string> reason;
     std::optional<NetworkTimes> forecast, measured;
@@ -290,27 +287,28 @@ struct NetworkCase {
     std::optional<double> fmas;
     std::optional<double> flops; ///< of all launches; with the two below absent in older recordings
     std::optional<MemoryUse> memory;
-    std::optional<Seconds> gaps_s; ///< of the launches' times, what passes between one and the next
+    std::optional<Seconds> gaps_s; ///< the part of the launches' times that lies between launches
     std::optional<Seconds> convolutions_s, dense_s,
-        others_s;                    ///< what the forecast consists of, on one stream
-    std::optional<Seconds> chosen_s; ///< of a schedule that was given: what the forecast's own would take
+        others_s; ///< forecast times of the launches, summed by kind
+    std::optional<Seconds>
+        chosen_s; ///< if a schedule was given: the time of the schedule that the forecast chooses
     std::vector<NetworkLaunch> launches;
     std::vector<ChangedNetwork> what_if;
     std::optional<TracedTimes> traced;
-    std::optional<std::string> weights;       ///< where they are from
+    std::optional<std::string> weights;       ///< where its parameters are from
     std::optional<std::int64_t> device_bytes; ///< tensors, parameters, workspaces
 
-    // Empty where there is no forecast, no activity record.
-    std::vector<KernelForecast> kernels_forecast;
-    /// Warm: in the graph, of several streams in calls launch by launch. First a line for each of the
-    /// implementation, then its copies. Of several GPUs by GPU and begin, steps too, issued on streams.
+    std::vector<KernelForecast> kernels_forecast; ///< by line of the implementation; empty without a forecast
+    /// Times of kernels with a warm L2; empty without activity records. Of one GPU a time for each line of
+    /// the implementation, then its copies: in the graph, or launch by launch if it has several streams. Of
+    /// several GPUs, steps too, kernels and copies by GPU and begin, issued on streams.
     std::vector<KernelTime> kernels;
 
     std::optional<std::string> issued; ///< how the measured steps reached the GPUs
     std::optional<Training> training;
     std::optional<double> accuracy; ///< share of the test images classified right
-    /// Images classified otherwise: by a training's GPU than by the CPU in double, by an implementation than
-    /// by the one that accuracy is of.
+    /// How many images are classified differently: by a training's GPU and by the CPU in double, or by this
+    /// implementation and by the one that has the accuracy.
     std::optional<std::int64_t> disagreements;
     CONVCAST_MEMBERS(NetworkCase, id, title, split, devices, hosts, batch, shares, status, reason, forecast,
                      measured, published_s, nodes, output_error, gradient_error, parameter_error, light_s,
@@ -330,19 +328,19 @@ struct NetworkCase {
             return Range{0.0, 1.0};
         return field == "batch" || field == "nodes" ? std::optional(count_above_zero) : std::nullopt;
     }
-    /// What is right is near the reference; of a whole network there is the forecast and what it adds up to.
+    /// That right results are near the reference, and a whole network has a forecast with its sums.
     void check(const FieldProblem &problem) const;
 
     bool is_whole() const { return !id && !split && !training; }
     bool ran() const { return status != Status::not_run && status != Status::infeasible; }
     std::optional<Seconds> forecast_s() const { return forecast ? forecast->call_s() : std::nullopt; }
-    /// Of a call that nothing traces, or else of a traced one.
+    /// The measured time of a call that is not traced, or else of a traced one; absent if there is neither.
     std::optional<Seconds> measured_s() const;
-    /// For people: "constant", "batch over 2 GPUs, 2048 images"; the network's name of another case.
+    /// For people: "constant", "batch over 2 GPUs, 2048 images"; without id and split "the network".
     std::string name() const;
 };
 
-/// What copies between the GPUs of a host do, and where that is from.
+/// How fast copies between the GPUs of a host are, and where that is from.
 struct PeerNumbers {
     Bandwidth bandwidth_bytes_per_s; ///< one way while as much goes the other way
     Seconds latency_s;
@@ -355,7 +353,7 @@ struct PeerNumbers {
     }
 };
 
-/// What the network between hosts is taken to do, as ranges.
+/// How fast the network between hosts is taken to be, as ranges.
 struct HostLink {
     Bandwidth least_bytes_per_s, most_bytes_per_s; ///< of a GPU, one way
     Seconds least_latency_s, most_latency_s;       ///< of a message of a few bytes
@@ -368,7 +366,7 @@ struct HostLink {
     void check(const FieldProblem &problem) const; ///< in ascending order
 };
 
-/// From which size on a split is worth it, by the forecast. Absent: not up to the largest batch.
+/// From which batch on a split is worth it, by the forecast. Absent: not up to most_split_batch.
 struct ScalingAdvice {
     DeviceSplit split = DeviceSplit::rows;
     int devices = 2;
@@ -407,13 +405,13 @@ struct NetworkRun {
                : field == "published_images" ? std::optional(count_above_zero)
                                              : std::nullopt;
     }
-    /// At least one case, each implementation once; what takes a ladder's kernels is of a network that has
-    /// one, and shares are those that each GPU has.
+    /// That there is a case, each implementation stands once, a network has a ladder if cases take its
+    /// kernels, and shares are those that the GPUs have.
     void check(const FieldProblem &problem) const;
 
     const NetworkCase &first() const { return cases.front(); }
     NetworkCase &first() { return cases.front(); }
-    /// Of the case with most of them.
+    /// The most hosts that a case has.
     int most_hosts() const;
     /// Whether a GPU takes several shares of a step, one after the other: no speed-up.
     bool shares_a_gpu() const { return std::set(devices.begin(), devices.end()).size() < devices.size(); }
@@ -423,7 +421,7 @@ struct NetworkRun {
     }
 };
 
-/// 1 where a case of it went wrong or did not run, or a training's GPU and CPU classify an image differently.
+/// The exit code: 1 if a case went wrong or did not run, or a training's GPU and CPU disagree; else 0.
 int code_of(const NetworkRun &run);
 
 extern template const described::Type &described::type_of<NetworkRun>();

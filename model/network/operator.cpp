@@ -40,6 +40,7 @@ template <class Visit> void for_optional_fields(const Operator &op, const Visit 
         });
 }
 
+/// What a file may have for a field that some kind needs, for messages; "" for other fields.
 const char *example_of(const std::string &field) {
     const std::array<std::array<const char *, 2>, 12> examples = {{{"outputs", "\"outputs\": 64"},
                                                                    {"window", "\"window\": [3, 3]"},
@@ -58,7 +59,7 @@ const char *example_of(const std::string &field) {
     return found == examples.end() ? "" : (*found)[1];
 }
 
-/// What is missing of an operator, or there without a use.
+/// A field that an operator lacks, has without a use, or has with a size below 1; absent if there is none.
 std::optional<ShapeAnswer> wrong_fields(const OperatorType &type, const Operator &op) {
     std::optional<ShapeAnswer> wrong;
     const auto is_of = [](const std::vector<const char *> &fields, const std::string &field) {
@@ -89,6 +90,7 @@ std::optional<ShapeAnswer> wrong_fields(const OperatorType &type, const Operator
     return std::nullopt;
 }
 
+/// The rows of all files of model/network/operators.
 std::vector<OperatorType> every_type() {
     std::vector<OperatorType> all;
     for (const auto &file : operators::every)

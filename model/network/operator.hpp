@@ -1,4 +1,4 @@
-// One step of a network: what it computes, from which tensors, and the shape of what it gives.
+// An operator of a network: what it computes, from which tensors, and the shape of its output.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -36,7 +36,7 @@ enum class OperatorKind {
     tanh,                   ///< hyperbolic tangent
     erf,                    ///< error function
     linear,                 ///< alpha x + beta
-    add,                    ///< sum of two tensors; a size of 1 in the second stands for any
+    add,                    ///< sum of two tensors; of a size of 1 in the second its number stands for all
     multiply,               ///< product of two tensors, likewise
     max_pooling,            ///< largest of each window; pixels outside the image do not count
     average_pooling,        ///< mean of each window, pixels outside the image count as 0 or not at all
@@ -60,12 +60,12 @@ static_assert(boost::mp11::mp_size<boost::describe::describe_enumerators<Operato
                   static_cast<std::size_t>(OperatorKind::cross_entropy) + 1,
               "BOOST_DESCRIBE_ENUM names every kind, and cross_entropy is the last");
 
-/// How a resize finds where an output lies in its input.
+/// Where in the input of a resize a row (or column) of its output lies.
 enum class ResizeMode {
-    nearest,             ///< row y of so many is row floor(y in / out) of the input
-    bilinear,            ///< between pixels' middles
-    bilinear_corners,    ///< corners lie on corners
-    bilinear_asymmetric, ///< row y of so many lies at y in / out of the input: first rows on first rows
+    nearest,          ///< row y is row floor(y in / out) of `in` rows of the input, with `out` of the output
+    bilinear,         ///< pixels are squares, and their middles lie in proportion
+    bilinear_corners, ///< the first and last rows of both lie on each other
+    bilinear_asymmetric, ///< row y lies at y in / out: only the first rows lie on each other
 };
 BOOST_DESCRIBE_ENUM(ResizeMode, nearest, bilinear, bilinear_corners, bilinear_asymmetric)
 
@@ -79,7 +79,7 @@ std::int64_t elements(const ImageShape &shape);
 /// Rows and columns.
 using TwoSizes = std::array<std::int64_t, 2>;
 
-/// An operator as a file has it. What its kind does not use is absent.
+/// An operator as a network's file has it. Fields that its kind does not use are absent.
 struct Operator {
     std::string name{};
     OperatorKind kind = OperatorKind::relu;
@@ -92,10 +92,10 @@ struct Operator {
     std::optional<TwoSizes> dilation{};    ///< absent: 1
     std::optional<std::int64_t> groups{};  ///< of a convolution; absent: 1
     std::optional<bool> inside{}; ///< a mean is over the pixels inside the image; absent: over the window
-    std::optional<double> low{}, high{}, alpha{}, beta{};
-    std::optional<ImageShape> begin{}, step{}; ///< of a slice: its first number and the distance to the next
-    std::optional<std::vector<std::int64_t>> sizes{},
-        order{}; ///< of a transpose: the input as so many sizes, in which order
+    std::optional<double> low{}, high{}, alpha{}, beta{}; ///< OperatorKind says which kinds have them
+    std::optional<ImageShape> begin{}, step{}; ///< of a slice: its first number; the distance to the next
+    /// Of a transpose: the sizes of the input's axes, and of the output which of them its axis i is.
+    std::optional<std::vector<std::int64_t>> sizes{}, order{};
     std::optional<ResizeMode> mode{};
     std::optional<std::string> node{}; ///< what ONNX calls an unknown operator
     ImageShape output{};               ///< checked against what the inputs give
@@ -105,8 +105,8 @@ struct Operator {
     static constexpr std::optional<Range> range_of(std::string_view field) {
         for (const char *real : {"low", "high", "alpha", "beta"})
             if (field == real)
-                return Range{-3.5e38, 3.5e38};
-        return Range{0.0, 1e9};
+                return Range{-3.5e38, 3.5e38}; // a float's
+        return Range{0.0, 1e9};                // above this only broken files come
     }
 
     TwoSizes stride_or_default() const;
@@ -114,39 +114,38 @@ struct Operator {
     TwoSizes pad_end_or_same() const { return pad_end.value_or(pad_or_none()); }
 };
 
-/// The shape that an operator gives for these inputs, or a sentence on why it has none: a number of inputs
-/// that its kind does not take, a window that does not fit, a field that is missing or not its own.
+/// The shape of an operator's output, or a sentence on why it has none: a number of inputs that its kind does
+/// not take, a window that does not fit, a field that is missing or not its own.
 struct ShapeAnswer {
     std::optional<ImageShape> shape;
-    std::string field;   ///< of the operator, "" for all of it
-    std::string problem; ///< with an example; empty where there is a shape
+    std::string field;   ///< that the problem is of; "": of the whole operator
+    std::string problem; ///< a sentence with an example; empty if there is a shape
 };
 ShapeAnswer output_shape(const Operator &op, const std::vector<ImageShape> &inputs);
 
-/// Numbers that training changes: filters, weights or biases. 0 for the other kinds.
+/// How many numbers training changes: of filters, weights, biases or scales. 0 for other kinds.
 std::int64_t parameters(const Operator &op, const ImageShape &input);
 
-/// The convolution that a convolution or dense operator is; absent for other kinds.
+/// The shape of a convolution, or of the 1 x 1 convolution that a dense layer is; absent for other kinds.
 std::optional<ConvShape> as_convolution(const Operator &op, const ImageShape &input, std::int64_t batch);
 
-/// The windows of an operator as those of a convolution of one channel, without what pad_end adds.
+/// The windows of an operator over a channel, as those of a convolution. pad_end is left out.
 ConvShape window_shape(const Operator &op, const ImageShape &input);
 
-/// Whether an operator computes each output from the elements of its inputs at the same place, so that it can
-/// be done where they are written.
+/// Whether an operator computes each output from the elements of its inputs at the same place, so that a
+/// launch which writes them can do it before it stores.
 bool is_elementwise(OperatorKind kind);
 
-/// Whether it is the end of a training step.
+/// Whether an operator is a loss, with which training ends.
 bool is_loss(OperatorKind kind);
 
-/// Multiply-adds of an operator for a batch. Comparisons and additions without a product are not counted.
+/// Multiply-adds for `batch` images. Comparisons and additions without a product are not counted.
 double fmas_of(const Operator &op, const ImageShape &input, std::int64_t batch);
 
-/// Floating-point operations of an operator for a batch: two for each multiply-add, and the others as its row
-/// counts them.
+/// Floating-point operations for `batch` images: two for each multiply-add, and OperatorType::operations.
 double operations_of(const Operator &op, const ImageShape &input, std::int64_t batch);
 
-/// Bytes that it reads of its input number `input`: all of it, or what a slice takes.
+/// Bytes that an operator reads of such an input for `batch` images: all, or the part of a slice.
 double read_bytes(const Operator &op, const ImageShape &input, std::int64_t batch);
 
 } // namespace convcast

@@ -14,7 +14,8 @@
 namespace convcast {
 namespace {
 
-/// The variables by which a launcher tells a process which of several it is.
+/// The environment variables by which a launcher tells a process which of several it is. `local_size`: how
+/// many of them are on its host; nullptr where there is no such variable.
 struct Launcher {
     const char *name, *rank, *size, *local_size;
 };
@@ -27,12 +28,13 @@ constexpr Launcher launchers[] = {
 };
 constexpr const char *rank_example = "Example: --rank 0/2 and --rank 1/2";
 
+/// A whole number from `least` to `most`; absent for anything else.
 std::optional<int> number(const std::optional<std::string> &text, int least, int most) {
     const auto value = text ? number_of<int>(*text) : std::nullopt;
     return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
-/// Whether each rank of the launcher is on this host.
+/// Whether all ranks of the launcher are on this host. Without Slurm's number of nodes: yes.
 bool on_one_host(const Launcher &launcher, const RankPlace &place, const Environment &environment) {
     if (place.size == 1)
         return true;
@@ -42,6 +44,7 @@ bool on_one_host(const Launcher &launcher, const RankPlace &place, const Environ
     return number(nodes ? nodes : environment("SLURM_JOB_NUM_NODES"), 1, most_ranks).value_or(1) == 1;
 }
 
+/// The rank that a launcher's environment says; sets `one_host` to on_one_host. Throws UsageError.
 RankPlace launched(const Environment &environment, bool &one_host) {
     for (const Launcher &launcher : launchers) {
         const auto rank = environment(launcher.rank), size = environment(launcher.size);
@@ -49,13 +52,13 @@ RankPlace launched(const Environment &environment, bool &one_host) {
             continue;
         RankPlace place;
         const auto ranks = number(size, 1, most_ranks);
-        const auto its = ranks ? number(rank, 0, *ranks - 1) : std::nullopt;
-        if (!its)
+        const auto own = ranks ? number(rank, 0, *ranks - 1) : std::nullopt;
+        if (!own)
             throw UsageError(fmt::format(
                 "run: --rank auto takes {0} and {1} of {2}, expected a rank below the number of ranks, got "
                 "{0}={3} and {1}={4}",
                 launcher.rank, launcher.size, launcher.name, shortened(*rank), shortened(*size)));
-        place.rank = *its, place.size = *ranks;
+        place.rank = *own, place.size = *ranks;
         one_host = on_one_host(launcher, place, environment);
         return place;
     }
@@ -65,6 +68,7 @@ RankPlace launched(const Environment &environment, bool &one_host) {
                     rank_example));
 }
 
+/// The rank of a text such as "1/4". Throws UsageError.
 RankPlace given(const std::string &text) {
     const std::size_t slash = text.find('/');
     const auto size =
@@ -81,7 +85,8 @@ RankPlace given(const std::string &text) {
     return place;
 }
 
-/// `said_by`: what the text is of, for messages.
+/// Sets host and port by a text such as "node01:29517" or "[fe80::1]:29517". `said_by`: where the text is
+/// from, for messages. Throws UsageError.
 void meet_at(RankPlace &place, const std::string &text, const std::string &said_by) {
     constexpr int most_port = 65535;
     const std::size_t colon = text.rfind(':');
@@ -121,7 +126,7 @@ RankPlace rank_place(const std::string &rank, const std::optional<std::string> &
             "run: the ranks are on several hosts, and nobody says where rank 0 listens. Example: "
             "--meet node01:29517, or MASTER_ADDR and MASTER_PORT in the environment");
     } else if (const auto job = number(environment("SLURM_JOB_ID"), 0, 1 << 30)) {
-        place.port += *job % 1000; // jobs that share a host do not share a port
+        place.port += *job % 1000; // so that jobs that share a host hardly ever share a port
     }
     return place;
 }

@@ -17,7 +17,7 @@
 namespace convcast {
 namespace {
 
-/// OperatorOutputs of one image as the operators of a network read and write them.
+/// A network with one image: runs its operators forwards, then backwards.
 class OneImage {
   public:
     OneImage(const Network &network, const Parameters &parameters, const double *image,
@@ -31,9 +31,9 @@ class OneImage {
             type_of(network_.operators[i].kind).forward(step(i), outputs_[i].data());
     }
 
-    /// After run_forward: adds `by_loss` times the gradient of this image's loss.
+    /// After run_forward: adds the gradient of this image's loss, times `by_loss`, to `by_parameters`.
     void run_backward(double by_loss, Parameters &by_parameters) {
-        OperatorOutputs by_outputs;
+        OperatorOutputs by_outputs; // derivatives by each output, added up by the operators that read it
         for (const Operator &op : network_.operators)
             by_outputs.emplace_back(as_size(elements(op.output)), 0.0);
         std::vector<double> by_image(as_size(elements(network_.input)), 0.0); // nobody asks for it
@@ -51,6 +51,7 @@ class OneImage {
     const OperatorOutputs &outputs() const { return outputs_; }
 
   private:
+    /// Operator i with its inputs, parameters and label.
     OperatorStep step(std::size_t i) const {
         OperatorStep step{network_.operators[i], network_.input_shapes(i), {}, parameters_[i], label_};
         for (const std::size_t source : network_.sources(i))
@@ -65,32 +66,33 @@ class OneImage {
     OperatorOutputs outputs_;
 };
 
+/// Image number `image` of a batch, with its label if there are labels.
 OneImage image_of(const Network &network, std::span<const double> images, const Parameters &parameters,
                   std::span<const std::uint8_t> labels, std::size_t image) {
     return {network, parameters, images.data() + image * as_size(elements(network.input)),
             labels.empty() ? std::nullopt : std::optional(labels[image])};
 }
 
-/// How the filters of an operator are sized beside those of seeded_parameters, so that activations keep their
-/// size through many layers: a function behind them halves the variance; what is added to a shortcut adds
-/// little.
+/// What the filters of operator `op` of seeded_parameters are multiplied by in steady_parameters. sqrt(2) if
+/// a function follows, since a relu halves the mean square; not for a logistic, whose results are bounded. A
+/// quarter if the result is added to a shortcut, so that many additions hardly grow (chosen). Follows the
+/// operator's readers in the list through biases and scales up to the first other one.
 double gain_of(const Network &network, std::size_t op) {
     constexpr double beside_shortcut = 0.25;
-    double gain = 1.0;
     for (std::size_t i = op + 1; i < network.operators.size(); ++i) {
         const std::vector<std::size_t> sources = network.sources(i);
         if (std::find(sources.begin(), sources.end(), op) == sources.end())
             continue;
         const OperatorKind kind = network.operators[i].kind;
         if (kind == OperatorKind::add)
-            return gain * beside_shortcut;
+            return beside_shortcut;
         if (kind != OperatorKind::bias && kind != OperatorKind::scale)
             return is_elementwise(kind) && sources.size() == 1 && kind != OperatorKind::logistic
-                       ? gain * std::sqrt(2.0)
-                       : gain;
+                       ? std::sqrt(2.0)
+                       : 1.0;
         op = i;
     }
-    return gain;
+    return 1.0;
 }
 
 } // namespace
@@ -100,10 +102,11 @@ Parameters seeded_parameters(const Network &network, std::uint64_t seed) {
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
         const Operator &op = network.operators[i];
         std::vector<double> &of = all.emplace_back(as_size(network.parameters(i)));
+        constexpr double small = 0.1; // of biases and scales, which have no `outputs`
         const double middle = op.kind == OperatorKind::scale ? 1.0 : 0.0;
         const double range =
             !op.outputs || of.empty()
-                ? 0.1
+                ? small
                 : std::sqrt(3.0 * static_cast<double>(*op.outputs) / static_cast<double>(of.size()));
         for (std::size_t j = 0; j < of.size(); ++j) {
             const double unit = SplitMix64(SplitMix64(seed + i)() + j).uniform();
@@ -142,8 +145,8 @@ Parameters gradient(const Network &network, std::int64_t batch, std::span<const 
     Parameters zeros = parameters;
     for (std::vector<double> &of : zeros)
         std::fill(of.begin(), of.end(), 0.0);
-    // By image, added up in their order: the same sum on any number of cores. Some images at a time, since
-    // each has as many numbers as there are parameters.
+    // Gradients are added up in the order of the images, so that any number of cores gives the same sum. Only
+    // some are held at once (chosen): each has as many numbers as there are parameters.
     constexpr std::size_t most_at_once = 64;
     Parameters sums = zeros;
     for (std::size_t first = 0; first < as_size(batch); first += most_at_once) {

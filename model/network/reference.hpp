@@ -10,22 +10,23 @@
 
 namespace convcast {
 
-/// Of each operator its filters (KCRS), weights (outputs x inputs) or biases; empty where it has none.
+/// By operator, its filters (KCRS), weights (outputs x inputs) or biases; empty for one that has none.
 using Parameters = std::vector<std::vector<double>>;
 
-/// Parameters of a seed, the same on every machine: uniform in +-sqrt(3 / inputs of an output), so that the
-/// variance of sums stays that of their inputs; biases likewise in +-0.1.
+/// Parameters drawn by a seed, the same on every machine, each a float. Filters and weights are uniform in
+/// +-sqrt(3 / inputs of an output), whose variance is 1 / inputs, so that sums have the variance of their
+/// inputs. Biases are uniform in +-0.1, and scales in 1 +- 0.1; both are chosen.
 Parameters seeded_parameters(const Network &network, std::uint64_t seed);
 
-/// Parameters of a seed for a deep network: those of seeded_parameters, filters and weights sized so that
-/// activations keep their size through the layers (He et al., 2015).
+/// seeded_parameters for a deep network, with filters and weights multiplied so that activations keep their
+/// size through the layers (He et al., 2015).
 Parameters steady_parameters(const Network &network, std::uint64_t seed);
 
-/// A tensor of each operator, image by image, channels first.
+/// By operator, the numbers of a tensor, image by image, channels first.
 using OperatorOutputs = std::vector<std::vector<double>>;
 
-/// The outputs of every operator. `labels`, one an image from 0 to classes - 1, are for a loss; a network
-/// without one needs none.
+/// The outputs of every operator for `batch` images. `labels`: one for each image, from 0 to classes - 1;
+/// empty for a network that does not end in a loss.
 OperatorOutputs forward(const Network &network, std::int64_t batch, std::span<const double> images,
                         const Parameters &parameters, std::span<const std::uint8_t> labels = {});
 

@@ -27,28 +27,30 @@ namespace convcast {
 
 namespace {
 
-/// Clocks that an SM's schedulers, its shared memory and its constant memory are busy with a warp and round.
+/// Clocks that an SM's schedulers, shared memory with L1, and constant cache are busy with a warp's round.
 struct Services {
     double issue = 0.0, passes = 0.0, constants = 0.0;
     double most() const { return std::max({issue, passes, constants}); }
 };
 
-/// What a multiply-add of three registers takes of its scheduler, in clocks.
+/// Clocks that a multiply-add of three registers keeps its scheduler busy: 1 at the full rate of FMAs, and
+/// more where register banks conflict.
 double product_clocks(const Machine &m) {
     constexpr double warp_width = 32.0;
     const double full_rate = warp_width * m.schedulers;
     return full_rate / std::min(full_rate, m.outer_rate);
 }
 
-/// `address_clocks`: of an SM's constant cache, for each address.
+/// `address_clocks`: clocks of an SM's constant cache for each address.
 Services services_of(const LaunchPhase &phase, const Machine &m, double address_clocks) {
     const double issued = phase.instructions + phase.products * (product_clocks(m) - 1.0);
     return {issued / m.schedulers, phase.passes * m.pass_bytes / m.shared_bw,
             phase.constants * address_clocks};
 }
 
-/// Warps of the busiest scheduler over the mean. CTAs of a whole number of warps for each scheduler begin
-/// with the same one; the warps of others go on where the CTA before ended.
+/// Load of the busiest scheduler over the mean, where `ctas` CTAs share an SM (N5's u). CTAs of a multiple of
+/// the schedulers' warps all begin with the same one, and load the same ones; the warps of other CTAs go on
+/// where the CTA before ended, so that all are dealt out together.
 double imbalance_of(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const Machine &m) {
     const auto schedulers = static_cast<double>(m.schedulers);
     const double dealt =
@@ -56,9 +58,10 @@ double imbalance_of(const LaunchPhase &phase, double ctas, std::int64_t cta_warp
     return dealt > 0.0 ? std::ceil(dealt / schedulers) * schedulers / dealt : 1.0;
 }
 
+/// Times of phases on one GPU, in clocks.
 class Phases {
   public:
-    /// `from_dram`: share of the loads that L2 does not have.
+    /// `from_dram`: share of the loads of what other launches wrote that L2 does not have.
     Phases(const GpuProfile &profile, const Machine &m, double from_dram = 0.0)
         : m_(m), load_s_(m.l2_latency_s + from_dram * (m.latency_s - m.l2_latency_s)),
           l1_(profile.l1_latency ? profile.l1_latency->value.value : m.shared_latency),
@@ -68,9 +71,10 @@ class Phases {
                                                  : constant_address_clocks),
           grid_meet_((profile.grid_sync_time ? profile.grid_sync_time->value.value : m.launch_s) * m.clock) {}
 
-    /// N5, in clocks. `cta_warps`: of a CTA, also those that have no work in the phase.
+    /// N5, in clocks. `cta_warps`: warps of a CTA, also those that have no work in the phase.
     double time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps) const {
         Services one = services_of(phase, m_, address_);
+        // What bounds a warp alone, beside what it waits for; a scheduler issues one instruction a clock.
         const double own =
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
         one.issue *= imbalance_of(phase, ctas, cta_warps, m_);
@@ -78,19 +82,19 @@ class Phases {
         const std::array services_and_alone = {
             Seconds(busy), Seconds(ctas * phase.l2_read_bytes / of_sm(m_.l2_bw)),
             Seconds(ctas * phase.l2_written_bytes / of_sm(m_.l2_write_bw)), Seconds(waits(phase) + own)};
-        const double turn = formula::combine(TermKind::queue, warps, services_and_alone);
-        return phase.rounds * (turn + phase.barriers * m_.barrier_s * m_.clock);
+        const double round = formula::combine(TermKind::queue, warps, services_and_alone);
+        return phase.rounds * (round + phase.barriers * m_.barrier_s * m_.clock);
     }
 
-    /// Clocks that a phase's first round waits for code that the SM has not run yet: where so many
-    /// instructions come more slowly than warps issue them.
+    /// Clocks that a phase's first round waits for `code` instructions that the SM has not run yet, beyond
+    /// the time in which its warps issue those that have come.
     double fetch(const LaunchPhase &phase, double code, double ctas, std::int64_t cta_warps) const {
         const double issue = std::max(1.0, ctas * phase.warps) * services_of(phase, m_, address_).issue *
                              imbalance_of(phase, ctas, cta_warps, m_);
         return std::max(0.0, code_clocks * code - issue);
     }
 
-    /// All that a CTA keeps an SM busy with.
+    /// Clocks that a CTA keeps the busiest unit of its SM busy with all phases.
     double service(const std::vector<LaunchPhase> &phases) const {
         Services all;
         for (const LaunchPhase &phase : phases) {
@@ -103,7 +107,7 @@ class Phases {
     }
 
   private:
-    /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
+    /// Clocks of a round in which a warp only waits: for loads, shuffles and meetings.
     double waits(const LaunchPhase &phase) const {
         return (phase.l2_waits * load_s_ + phase.l2_hits * m_.l2_latency_s) * m_.clock +
                phase.l1_waits * l1_ + phase.shared_waits * m_.shared_latency +
@@ -116,11 +120,15 @@ class Phases {
     double of_sm(double bandwidth) const { return bandwidth / static_cast<double>(m_.sm_count) / m_.clock; }
 
     const Machine &m_;
-    double load_s_;                              ///< latency of a load of what another launch wrote
-    double l1_, constant_, address_, grid_meet_; ///< clocks: of latencies, and of an address of constants
+    double load_s_;        ///< latency of a load of what another launch wrote, in seconds
+    double l1_, constant_; ///< latencies in clocks
+    double address_;       ///< clocks of the constant cache for an address
+    double grid_meet_; ///< clocks of a barrier of all CTAs; that of an empty launch where nobody measured it
 };
 
-/// The least time that the bytes of a launch take on the chip.
+/// The least time in which the bytes of a launch can move, in seconds: through L2, and through DRAM unless
+/// `images_in_l2`, where L2 has all that the call reads and writes. Of DRAM's bytes as many as go both ways
+/// move at the bandwidth of a copy, if the profile has it.
 double bytes_time(const LaunchWork &work, const GpuProfile &profile, const Machine &m, bool images_in_l2) {
     double dram = 0.0;
     if (!images_in_l2) {
@@ -130,7 +138,7 @@ double bytes_time(const LaunchWork &work, const GpuProfile &profile, const Machi
         if (both > 0.0)
             dram += 2.0 * both / profile.dram_copy_bandwidth->value.value;
     }
-    const double stored = work.written_bytes + m.partial_sector * work.partial_bytes;
+    const double stored = work.written_bytes + m.partial_sector * work.partial_bytes; // as whole sectors
     return std::max({work.l2_read_bytes / m.l2_bw, stored / m.l2_write_bw, dram});
 }
 
@@ -147,7 +155,8 @@ std::string too_large(const LadderLaunch &launch, const LaunchWork &work, const 
                      " bytes of shared memory";
 }
 
-/// Clocks that the first CTAs wait for code. A loop's text is taken to be as long as its iteration.
+/// Clocks that the first CTAs wait for code (N6). A phase's share of the code is taken to be its share of the
+/// instructions of one round, since a loop's text is about as long as its iteration.
 double cold_code(const Phases &phases, const LaunchWork &work, double ctas, std::int64_t cta_warps) {
     double instructions = 0.0, clocks = 0.0;
     for (const auto *all : {&work.phases, &work.last})
@@ -164,18 +173,20 @@ double cold_code(const Phases &phases, const LaunchWork &work, double ctas, std:
 
 struct ForecastLaunch {
     KernelForecast forecast;
-    double busy_s = 0.0; ///< of the whole GPU, which other launches cannot use
+    double busy_s = 0.0; ///< seconds in which other launches cannot use the GPU
 };
 
+/// N6. `images_in_l2`: L2 has all that the call reads and writes.
 ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, const Gpu &gpu,
                            const Machine &m, bool images_in_l2) {
-    // Of CTAs that read the same at the same time the first brings it from DRAM.
+    // Of CTAs that read the same bytes at the same time only the first waits for DRAM.
     const double from_dram =
         images_in_l2 || work.l2_read_bytes <= 0.0 ? 0.0 : std::min(1.0, work.read_bytes / work.l2_read_bytes);
     const Phases phases(gpu.profile, m, from_dram);
-    Partition placed; // F9: SMs that clusters of so many CTAs can use
+    Partition placed; // of which usable_sms reads the cluster: SMs that clusters of so many CTAs can use (F9)
     placed.cluster = work.cluster;
     const auto sms = static_cast<double>(launch_terms::usable_sms(placed, m));
+    // CTAs: that fit an SM, of the launch, and of the busiest SM in the first wave.
     const double most = resident_ctas(gpu, work.threads, work.registers, work.shared_bytes),
                  ctas = static_cast<double>(work.ctas), busiest = std::min(most, std::ceil(ctas / sms));
     KernelForecast out;
@@ -196,17 +207,18 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
     first += part("last store", m.l2_latency_s * m.clock);
     double time = first / m.clock;
     if (out.waves > 1.0) {
-        // CTAs that started together have the same to do and stay in lockstep: a phase of one overlaps no
-        // other phase of another.
+        // CTAs that start together stay in lockstep: a phase of one overlaps no other phase of another.
         const auto wave = [&](double resident) {
             double together = m.turnover_clocks;
             for (const LaunchPhase &phase : work.phases)
                 together += phases.time(phase, resident, cta_warps);
             return together;
         };
-        const auto each = static_cast<std::int64_t>(sms), a_wave = static_cast<std::int64_t>(most) * each;
-        const auto full = static_cast<double>(work.ctas / a_wave),
-                   rest = static_cast<double>(ceil_div(work.ctas % a_wave, each)),
+        // `full` waves, the first of which is counted above, and a last one with `rest` CTAs on an SM.
+        const auto whole_sms = static_cast<std::int64_t>(sms),
+                   wave_ctas = static_cast<std::int64_t>(most) * whole_sms;
+        const auto full = static_cast<double>(work.ctas / wave_ctas),
+                   rest = static_cast<double>(ceil_div(work.ctas % wave_ctas, whole_sms)),
                    further = ((full - 1.0) * wave(most) + (rest > 0.0 ? wave(rest) : 0.0)) / m.clock;
         time += further;
         out.parts.push_back({"further waves", Seconds(further)});
@@ -228,13 +240,15 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
 
 // ---- launches behind and beside each other ----
 
-/// Seconds from a launch's end to the start of one that needs what it wrote, between the starts of launches
-/// that need nothing of each other, and what it takes beside these that all streams wait for each other.
+/// How closely launches can follow each other, in seconds.
 struct LaunchPace {
-    double step, issue, meet;
+    double step;  ///< from a launch's end to the start of one that needs what it wrote
+    double issue; ///< between the starts of launches that need nothing of each other
+    double meet;  ///< until all streams have waited for each other, beyond the two above
 };
 
-/// N7: what the measured round of empty kernels and a meeting takes beyond its kernels.
+/// N7's meeting, in seconds: what a measured round, in which each stream runs an empty kernel and all streams
+/// then wait for each other, takes beyond its kernels. `curve` has rounds by streams; 0 without it.
 double meeting(const GpuProfile &profile, const char *curve, std::int64_t streams, const LaunchPace &pace,
                double floor_s) {
     const CurveSeries *line = line_of(profile, curve);
@@ -245,22 +259,22 @@ double meeting(const GpuProfile &profile, const char *curve, std::int64_t stream
     return std::max(0.0, round - std::max(floor_s + pace.step, wide * pace.issue));
 }
 
-/// N7: the call of a rung.
+/// N7: how the launches of a rung add up to a call. Seconds.
 struct Calls {
     const Rung &rung;
-    const std::vector<ForecastLaunch> &launches;
-    std::int64_t streams; ///< that have images
-    double copy;          ///< of all images from the host, seconds
+    const std::vector<ForecastLaunch> &launches; ///< by line of the rung
+    std::int64_t streams;                        ///< that have images
+    double copy; ///< of all images from the host; 0 where they are on the device
 
-    /// `each`: what the launches of a kernel take of it.
+    /// The call without the floor of its first launch. `each` gets the time of all launches of each line.
     double time(const LaunchPace &pace, std::vector<double> &each) const {
         double all = 0.0;
         each.assign(launches.size(), 0.0);
-        const auto nodes =
+        const auto constant_copies =
             static_cast<double>(std::count_if(rung.constant.begin(), rung.constant.end(),
                                               [](const ConstantCopy &copied) { return copied.each_call; }));
-        double steps = nodes - 1.0; // the first node waits for nothing
-        double uploads = copy;
+        double steps = constant_copies - 1.0; // nodes that wait for another: the first waits for nothing
+        double uploads = copy;                // to the streams, which is not in `all` yet
         if (rung.upload && !rung.streams)
             all += copy, steps += 1.0, uploads = 0.0;
         for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -270,7 +284,7 @@ struct Calls {
                 all += each[i], steps += repeat;
                 continue;
             }
-            std::size_t end = i + 1; // up to where all streams wait for each other
+            std::size_t end = i + 1; // behind the line at whose end all streams wait for each other
             while (!rung.launches[end - 1].meet.value_or(false) && end < launches.size() &&
                    rung.launches[end].each_stream.value_or(false))
                 ++end;
@@ -280,10 +294,12 @@ struct Calls {
         return all + steps * pace.step;
     }
 
-    /// Launches `first` to `end` - 1 on all streams, of which each begins when its images are there.
+    /// The time of lines `first` to `end` - 1 on all streams. Each stream begins when its share of the images
+    /// has arrived; `uploads` is how long the copies of all shares take, one after another.
     double beside(std::size_t first, std::size_t end, double uploads, const LaunchPace &pace,
                   std::vector<double> &each) const {
         const auto wide = static_cast<double>(streams);
+        // The launches of one stream in a row; starting those of all streams; what all keep the SMs busy.
         double chain = 0.0, issue = 0.0, busy = 0.0, parts = 0.0;
         for (std::size_t i = first; i < end; ++i) {
             const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
@@ -296,14 +312,13 @@ struct Calls {
             each[i] = std::max({launch_chain, launch_issue, launch_busy});
             parts += each[i];
         }
-        // All streams wait for each other by work of what starts kernels. It is hidden where the SMs are busy
-        // for longer.
+        // Waiting for each other is work of what starts kernels: hidden where the SMs are busy for longer.
         const double together = std::max(std::max(chain, issue) + pace.meet, busy);
         const double first_upload = uploads / wide;
         const double all =
             uploads > 0.0 ? std::max(first_upload + together, uploads + chain + pace.meet) : together;
         for (std::size_t i = first; i < end; ++i)
-            each[i] *= (all - first_upload) / parts;
+            each[i] *= (all - first_upload) / parts; // so that they add up
         return all;
     }
 };
@@ -354,6 +369,7 @@ RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
     }
     const std::int64_t streams = rung.streams.value_or(1), of_stream = share_of(rung, images, 0).count;
     std::vector<LaunchWork> works;
+    // Bytes of the images and of all that the call writes.
     double moved = sizeof(float) * static_cast<double>(images * elements(network_.input));
     for (const LadderLaunch &launch : rung.launches) {
         const auto work =
@@ -371,8 +387,7 @@ RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
         moved += streams_of_launch * work->written_bytes;
         works.push_back(*work);
     }
-    // What one launch wrote is still in L2 when the next reads it if all that a call writes fits, with its
-    // images.
+    // A launch finds in L2 what another wrote if all that a call writes fits there, with its images.
     const bool in_l2 = moved <= static_cast<double>(profile.limits.l2_bytes);
     std::vector<ForecastLaunch> launches;
     for (std::size_t i = 0; i < works.size(); ++i)
@@ -385,14 +400,14 @@ RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
         out.copy_s = Seconds(calls.copy);
     const double issued = profile.stream_launch_period ? profile.stream_launch_period->value.value : 0.0;
     std::vector<double> each;
-    LaunchPace one_by_one{m.launch_s + m.gap_s, issued, 0.0};
+    LaunchPace one_by_one{.step = m.launch_s + m.gap_s, .issue = issued, .meet = 0.0};
     one_by_one.meet = meeting(profile, "stream_meets", calls.streams, one_by_one, m.launch_s);
     out.stream_s = Seconds(m.launch_s + calls.time(one_by_one, each));
     for (const double time : each)
         out.in_stream_s.emplace_back(time);
     if (profile.graph_launch_period) {
         const double period = profile.graph_launch_period->value.value;
-        LaunchPace in_graph{period + dependent_gap_s, period, 0.0};
+        LaunchPace in_graph{.step = period + dependent_gap_s, .issue = period, .meet = 0.0};
         in_graph.meet = meeting(profile, "graph_meets", calls.streams, in_graph, m.launch_s);
         out.time_s = Seconds(m.launch_s + calls.time(in_graph, each));
         for (std::size_t i = 0; i < launches.size(); ++i)

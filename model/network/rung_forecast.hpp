@@ -1,5 +1,4 @@
-// How long a rung of a ladder takes on a GPU: its launches one after another, each a sum of phases. Equations
-// N5 to N7 of docs/equations.md.
+// How long a rung of a ladder takes on a GPU: launches in a row, each a sum of phases (equations N5 to N7).
 #pragma once
 
 #include "model/machine/architecture.hpp"
@@ -14,45 +13,46 @@
 
 namespace convcast {
 
-// Three numbers that no probe gives, read off the recorded times of the ladders of fashion_mnist and mnist on
-// an H200. They are the same for all rungs.
-inline constexpr double code_clocks = 3.6; ///< of a launch's first CTAs, for each instruction of its code
-/// Of an SM, for each address of constant memory, where the profile has no constant_address_time.
+// Three numbers that no probe gives, read off times of the ladders of an H200, the same for all rungs.
+/// Clocks that a launch's first CTAs wait for each instruction of its code, which no SM has run yet.
+inline constexpr double code_clocks = 3.6;
+/// Clocks in which an SM serves one address of constant memory, if the profile has no constant_address_time.
 inline constexpr double constant_address_clocks = 2.0;
-inline constexpr double dependent_gap_s =
-    0.7e-6; ///< of a graph, where a launch reads what the last one wrote
+/// Seconds of a graph from a launch's end to one that reads what it wrote, beyond the gap of empty kernels.
+inline constexpr double dependent_gap_s = 0.7e-6;
 
 /// Whether the profile has the rate of atomic adds whose result nobody waits for.
 bool knows_atomic_adds(const GpuProfile &profile);
 
-/// N10: of `adds` floats to so many lines of 128 bytes at the same time, by all SMs. The profile has the
-/// rate.
+/// N10: how long all SMs together add `adds` floats in L2, to `lines` lines of 128 bytes at the same time.
+/// The profile has the rate (knows_atomic_adds).
 Seconds atomic_adds_time(double adds, double lines, const GpuProfile &profile);
 
-/// N5: one phase of `ctas` CTAs that share an SM, of `cta_warps` warps each.
+/// N5: how long one phase takes on an SM that `ctas` CTAs of `cta_warps` warps share.
 Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile);
 
-/// N6: a launch from the start of its first CTA to the end of its last one.
+/// N6: a launch alone, from the start of its first CTA to the end of its last one. What it reads is taken to
+/// be in L2 if all that it reads and writes fits there.
 KernelForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work, const GpuProfile &profile);
 
-/// A call of an implementation, with L2 as it is after a call.
+/// The forecast of a call of a rung, with L2 as the call before left it.
 struct RungForecast : NetworkTimes {
-    std::vector<KernelForecast> launches; ///< each once, however often it is launched
-    std::vector<Seconds> in_stream_s;     ///< that all launches of each take of `stream_s`
+    std::vector<KernelForecast> launches; ///< by line of the rung, however often it is launched
+    std::vector<Seconds> in_stream_s;     ///< by line, the part of `stream_s` that its launches take
 };
 
-/// N7: calls of a ladder's rungs on a GPU.
+/// N7: forecasts calls of a ladder's rungs on a GPU. Ladder and network outlive it.
 class RungForecaster {
   public:
     RungForecaster(const Ladder &ladder, const Network &network, const GpuProfile &profile);
 
-    /// Absent times and a reason where the GPU refuses it, where a number of the profile is missing, or where
-    /// the work of one of its kernels is not declared.
+    /// Times are absent and `why_not` says why if the rung cannot run on the GPU for `images` images, if a
+    /// number of the profile is missing, or if the work of one of its kernels is not declared.
     RungForecast forecast(const Rung &rung, std::int64_t images);
     /// The same with the range of call_s() in `low_s` and `high_s` where the profile assumes numbers (I3).
     RungForecast ranged_forecast(const Rung &rung, std::int64_t images);
 
-    /// What an expression of the ladder is for so many images and values of a launch.
+    /// As WorkCounter::number.
     double number(const std::string &text, std::int64_t images, const std::map<std::string, double> &values) {
         return counter_.number(text, images, values);
     }
@@ -63,18 +63,19 @@ class RungForecaster {
     Gpu gpu_;
     WorkCounter counter_;
 };
-/// With its range.
+/// ranged_forecast of a forecaster for this one question.
 RungForecast forecast_rung(const Ladder &ladder, const Rung &rung, const Network &network,
                            std::int64_t images, const GpuProfile &profile);
 
-/// The rungs of a ladder that train, and how many images a step of theirs takes unless told otherwise.
+/// The ladder with only the rungs that train.
 Ladder training_part(Ladder ladder);
+/// Images of a step of training, as the ladder's descent says; 1 if none does.
 std::int64_t training_batch(const Ladder &ladder);
 
-/// A case of each rung, of which nothing is known yet.
+/// A document with a case for each rung, of which nothing is forecast or measured yet.
 NetworkRun ladder_run(const Ladder &ladder, const Network &network, std::int64_t images);
 
-/// The same with forecasts; a rung that has none says why.
+/// ladder_run with forecasts. A rung that has none is infeasible, with the reason.
 NetworkRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
                            const GpuProfile &profile);
 

@@ -19,7 +19,7 @@
 namespace convcast {
 namespace {
 
-constexpr int most_ordinal = 1023;
+constexpr int most_ordinal = 1023; ///< of a GPU, as KernelTime::device has it; above this only slips come
 
 const std::vector<DeviceSplit> all_splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch,
                                              DeviceSplit::batch_nccl};
@@ -36,11 +36,12 @@ std::optional<int> ordinal_of(const std::string &text) {
     return value && *value >= 0 && *value <= most_ordinal ? value : std::nullopt;
 }
 
-/// The first pooling and what lies before it, in the network's order.
+/// What a network that is split by rows begins with: a convolution and, behind elementwise ones, a pooling.
 struct Front {
     const Operator *convolution = nullptr, *pooling = nullptr;
 };
 
+/// Throws UsageError if the network does not begin so.
 Front front_of(const Network &network) {
     Front front;
     for (const Operator &op : network.operators) {
@@ -80,15 +81,15 @@ std::vector<int> counts_up_to(int devices) {
     return counts;
 }
 
-/// Sc4
-void add_rates(NetworkTimes &times, int devices, const std::optional<Seconds> &one,
-               const std::optional<Seconds> &share) {
-    if (one)
-        times.speed_up = *one / *times.time_s;
+/// Sc4, for `times` with a time_s. Times of one GPU: `one_all` with all images, `one_share` with a GPU's.
+void add_rates(NetworkTimes &times, int devices, const std::optional<Seconds> &one_all,
+               const std::optional<Seconds> &one_share) {
+    if (one_all)
+        times.speed_up = *one_all / *times.time_s;
     if (times.speed_up)
         times.efficiency = *times.speed_up / devices;
-    if (share)
-        times.weak_efficiency = *share / *times.time_s;
+    if (one_share)
+        times.weak_efficiency = *one_share / *times.time_s;
     if (times.computation_s && times.communication_s && times.communication_s->value > 0.0)
         times.computation_over_communication = *times.computation_s / *times.communication_s;
 }
@@ -115,8 +116,6 @@ NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std:
     return item;
 }
 
-// Sc1: LastRow = outputs / devices + K - 1 and FirstRow = LastRow - K + 1 of two halves are the ends of the
-// windows' pixels, which any share has.
 std::optional<std::string> why_other_shares(const NetworkCase &item, const Network &network) {
     const NetworkCase right = case_of(network, *item.split, item.devices, item.batch);
     if (item.status == Status::infeasible || item.shares == right.shares)
@@ -129,6 +128,8 @@ std::optional<std::string> why_other_shares(const NetworkCase &item, const Netwo
     return "expected [" + join(shares) + "], what each GPU has of this step";
 }
 
+// Sc1. The thesis gives the ends of two halves, LastRow = outputs / devices + K - 1 and FirstRow = LastRow -
+// K + 1: those of the pixels that a share's windows need.
 std::vector<RowShare> row_shares(const Network &network, int devices) {
     const Front front = front_of(network);
     const std::int64_t rows = front.pooling->output[1], pool = (*front.pooling->window)[0],
@@ -214,7 +215,7 @@ std::string to_text(DeviceSplit split) {
 
 namespace {
 
-/// Of a case whose kernels have room for fewer images on a GPU than it would have.
+/// Makes a case infeasible if its kernels have room for fewer images on a GPU than it gives them.
 void refuse_too_many_images(NetworkCase &item, const Ladder &ladder) {
     const auto declared = ladder.splits.find(to_text(*item.split));
     if (item.status == Status::infeasible || declared == ladder.splits.end() || splits_rows(*item.split))
@@ -231,8 +232,8 @@ void refuse_too_many_images(NetworkCase &item, const Ladder &ladder) {
 
 std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQuestion &question) {
     const int each = static_cast<int>(question.devices.size());
-    std::set<std::tuple<int, int, std::int64_t>> asked; // hosts, GPUs of all of them, and images
-    std::set<std::int64_t> of_one(question.batches.begin(), question.batches.end());
+    std::set<std::tuple<int, int, std::int64_t>> asked; // hosts, GPUs of all of them, and images of a step
+    std::set<std::int64_t> of_one(question.batches.begin(), question.batches.end()); // to compare with
     const auto ask = [&](int hosts, int count, std::int64_t batch) {
         asked.emplace(hosts, count, batch);
         if (const std::int64_t weak = batch * count; question.weak && weak <= most_split_batch) {
@@ -326,19 +327,20 @@ void add_rates(std::vector<NetworkCase> &cases) {
 
 std::vector<ScalingPoint> scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch,
                                          std::optional<NetworkTimes> NetworkCase::*times) {
-    const auto of = [&](DeviceSplit its, int devices, std::int64_t images) -> const NetworkTimes * {
+    const auto times_of = [&](DeviceSplit wanted, int devices, std::int64_t images) -> const NetworkTimes * {
         const auto found = std::find_if(run.cases.begin(), run.cases.end(), [&](const NetworkCase &c) {
-            return c.split == its && c.devices == devices && c.batch == images && c.*times &&
+            return c.split == wanted && c.devices == devices && c.batch == images && c.*times &&
                    (c.*times)->call_s() &&
-                   (its == DeviceSplit::one || (c.*times)->efficiency); // one GPU is compared with nothing
+                   (wanted == DeviceSplit::one || (c.*times)->efficiency); // one GPU is compared with nothing
         });
         return found == run.cases.end() ? nullptr : &*((*found).*times);
     };
     std::vector<ScalingPoint> points;
-    if (const NetworkTimes *one = of(DeviceSplit::one, 1, batch))
+    if (const NetworkTimes *one = times_of(DeviceSplit::one, 1, batch))
         points.push_back({1, *one->call_s(), *one->call_s(), Seconds(0.0)});
     for (int gpus = 2; gpus <= most_split_devices; gpus *= 2) {
-        const NetworkTimes *strong = of(split, gpus, batch), *weak = of(split, gpus, batch * gpus);
+        const NetworkTimes *strong = times_of(split, gpus, batch),
+                           *weak = times_of(split, gpus, batch * gpus);
         if (strong && weak)
             points.push_back({gpus, *strong->call_s(), *weak->call_s(),
                               strong->communication_s.value_or(Seconds(0.0)), *strong->efficiency,

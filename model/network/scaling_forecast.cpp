@@ -25,7 +25,8 @@ namespace {
 
 // ---- a step ----
 
-/// Launches and exchanges behind each other, on the GPU with the largest share.
+/// Forecasts steps of training (Sc3): the launches and exchanges of the GPU with the largest share, one after
+/// another. Profile, peers and host_link outlive it.
 class Steps {
   public:
     Steps(const Network &network, const GpuProfile &profile, const PeerNumbers &peers,
@@ -36,19 +37,20 @@ class Steps {
         gap_s_ = profile.graph_launch_period
                      ? std::max(0.0, profile.graph_launch_period->value.value - launch_s_)
                      : gap;
-        constexpr std::int64_t some_images = 8;
+        constexpr std::int64_t some_images = 8; // any number: whether kernels fit an SM does not depend on it
         if (const auto one = ladder_.splits.find(to_text(DeviceSplit::one)); one != ladder_.splits.end())
             no_room_ = forecaster_.forecast(*rung_named(ladder_, one->second.step), some_images).why_not;
     }
 
-    /// Why a step of one GPU has no forecast, if other kernels' steps are forecast instead.
+    /// Why a step of one GPU has no forecast (its kernels do not fit an SM), if the ladder names other
+    /// kernels (small_step) whose steps are forecast instead; absent otherwise.
     std::optional<std::string> of_other_kernels() const {
         const bool others = std::ranges::any_of(
             ladder_.splits, [](const auto &split) { return split.second.small_step.has_value(); });
         return others ? no_room_ : std::nullopt;
     }
 
-    /// Throws UsageError where a kernel of it does not fit the GPU.
+    /// The forecast of a case with a split, without rates. Throws UsageError if kernels do not fit the GPU.
     NetworkTimes of(const NetworkCase &item) {
         DeclaredSplit split = ladder_.splits.at(to_text(*item.split));
         if (const std::optional<std::string> why = of_other_kernels()) {
@@ -57,10 +59,11 @@ class Steps {
                                  ": " + *why);
             split.step = *split.small_step, split.forward = split.small_forward;
         }
-        const double forward = exchanged(split.forward_floats, item);
+        // Exchanges in seconds: within the forward part, behind the step, and of that among hosts.
+        const double forward = exchange_time(split.forward_floats, item);
         NetworkTimes times;
-        times.computation_s = computed(split.step, item);
-        const double behind = exchanged(split.step_floats, item);
+        times.computation_s = computation_time(split.step, item);
+        const double behind = exchange_time(split.step_floats, item);
         const auto [low, middle, high] = between_hosts(split.step_floats, item);
         times.communication_s = Seconds(forward + behind + middle);
         times.time_s = *times.computation_s + *times.communication_s;
@@ -69,16 +72,18 @@ class Steps {
             times.high_s = *times.time_s + Seconds(high - middle);
         }
         if (split.forward) {
-            times.forward_s = computed(*split.forward, item) + Seconds(forward);
+            times.forward_s = computation_time(*split.forward, item) + Seconds(forward);
             times.backward_s = *times.time_s - *times.forward_s;
         }
         return times;
     }
 
   private:
+    // The first GPU has the largest share: share_of_rank gives what is left over to the first ones.
     static std::int64_t images_of(const NetworkCase &item) {
         return splits_rows(*item.split) ? item.batch : item.shares.front();
     }
+    /// Names of the ladder's expressions that a split gives.
     static std::map<std::string, double> values_of(const NetworkCase &item) {
         std::map<std::string, double> values = {{"devices", item.devices}};
         if (splits_rows(*item.split))
@@ -86,9 +91,8 @@ class Steps {
         return values;
     }
 
-    /// Of the launches of a rung, each size once: the sizes from which splits pay are looked for among the
-    /// same.
-    Seconds computed(const std::string &id, const NetworkCase &item) {
+    /// The call of a rung with one GPU's images. Kept, since advice_for asks for the same sizes again.
+    Seconds computation_time(const std::string &id, const NetworkCase &item) {
         const auto [known, fresh] =
             computed_.try_emplace({id, images_of(item), item.devices, item.shares.front()});
         if (!fresh)
@@ -103,45 +107,49 @@ class Steps {
         return known->second = *forecast.call_s();
     }
 
+    /// Of an expression for a number of floats.
     double bytes_of(const std::string &floats, const NetworkCase &item) {
         return sizeof(float) * forecaster_.number(floats, images_of(item), values_of(item));
     }
 
-    /// Sc3: a GPU sends so many floats to each other one of its host. The copies are nodes of the graph that
-    /// run at once and share its link. NCCL passes them around in a ring instead.
-    double exchanged(const std::optional<std::string> &floats, const NetworkCase &item) {
+    /// Sc3: how long a GPU sends `floats` floats (an expression; absent: none) to each other one of its host.
+    /// Its copies are nodes of the graph that run at once and share its link. NCCL sums in a ring instead, in
+    /// which a GPU sends a part of the floats 2 (devices - 1) times.
+    double exchange_time(const std::optional<std::string> &floats, const NetworkCase &item) {
         if (!floats)
             return 0.0;
         const double devices = item.devices / item.hosts.value_or(1);
         if (devices == 1.0)
             return gap_s_ + launch_s_; // the kernel that sums
         const bool ring = item.split == DeviceSplit::batch_nccl;
-        const double turns = ring ? 2.0 * (devices - 1.0) / devices : devices - 1.0;
-        return meeting(devices) + turns * bytes_of(*floats, item) / peers_.bandwidth_bytes_per_s.value;
+        const double times_sent = ring ? 2.0 * (devices - 1.0) / devices : devices - 1.0;
+        return meeting(devices) + times_sent * bytes_of(*floats, item) / peers_.bandwidth_bytes_per_s.value;
     }
 
+    /// Seconds, of a range.
     struct Span {
         double low = 0.0, middle = 0.0, high = 0.0;
     };
 
-    /// Sc5: hosts sum in a tree, up and down, by a network of which a range is known.
+    /// Sc5: how long hosts sum `floats` floats in a tree, up and down, by a network of which a range is
+    /// known. All 0 on one host. The document has the link wherever a case has hosts.
     Span between_hosts(const std::optional<std::string> &floats, const NetworkCase &item) {
         if (!floats || !item.hosts)
             return {};
         const double hosts = *item.hosts, bytes = bytes_of(*floats, item);
-        const auto taken = [&](Seconds latency, Bandwidth bandwidth) {
+        const auto time_with = [&](Seconds latency, Bandwidth bandwidth) {
             return 2.0 * std::ceil(std::log2(hosts)) * latency.value +
                    2.0 * (hosts - 1.0) / hosts * bytes / bandwidth.value;
         };
-        Span span{taken(host_link_->least_latency_s, host_link_->most_bytes_per_s), 0.0,
-                  taken(host_link_->most_latency_s, host_link_->least_bytes_per_s)};
+        Span span{time_with(host_link_->least_latency_s, host_link_->most_bytes_per_s), 0.0,
+                  time_with(host_link_->most_latency_s, host_link_->least_bytes_per_s)};
         span.middle = std::sqrt(span.low * span.high);
         return span;
     }
 
-    /// What a measured round of an empty kernel and an exchange of next to nothing takes beyond the kernel.
-    /// Of more GPUs than were measured it is that of the most. Where nobody measured it, a copy arrives a
-    /// latency later, and so does the word that it has.
+    /// Seconds of an exchange of next to nothing: a measured round with an empty kernel, less the kernel.
+    /// More GPUs than were measured take as long as the most that were. If nobody measured it, a copy arrives
+    /// a latency later, and so does the word that it has.
     double meeting(double devices) const {
         const CurveSeries *rounds = line_of(profile_, "peer_meets");
         if (rounds == nullptr)
@@ -155,17 +163,17 @@ class Steps {
     const PeerNumbers &peers_;
     const std::optional<HostLink> &host_link_;
     std::map<std::tuple<std::string, std::int64_t, int, std::int64_t>, Seconds>
-        computed_; ///< by rung, images, GPUs and share
-    std::optional<std::string> no_room_;
+        computed_;                       ///< computation_time by rung, images, GPUs and share
+    std::optional<std::string> no_room_; ///< why a step of one GPU has no forecast
     double launch_s_, gap_s_ = 0.0; ///< of an empty kernel; from its end to the next one's start in a graph
 };
 
-// ---- the matrix ----
+// ---- the matrix of copies between GPUs ----
 
-/// NVLink 4: 900 GB/s both ways, as published for these GPUs.
+/// What is published of the links of GPUs whose name has a part: NVLink 4 has 900 GB/s both ways together.
 struct PublishedLink {
     const char *part_of_name;
-    double bandwidth, latency;
+    double bandwidth, latency; ///< bytes a second one way; seconds
     const char *by;
 };
 constexpr PublishedLink published_links[] = {
@@ -174,19 +182,20 @@ constexpr PublishedLink published_links[] = {
     {"H100 80GB HBM3", 450e9, 0.85e-6,
      "data sheet of the H100 SXM: NVLink 4, 450 GB/s a direction; latency as measured on an H200"}};
 
+/// Bytes a second one way: the less of a copy alone and of half of two opposite ones. 0 if not known.
 double one_way(const PeerLink &link) {
     const double alone = link.bandwidth_bytes_per_s ? link.bandwidth_bytes_per_s->value : 0.0;
     const double both = link.both_ways_bytes_per_s ? link.both_ways_bytes_per_s->value / 2.0 : alone;
     return alone > 0.0 ? std::min(alone, both) : both;
 }
 
-/// The size of a batch, in eights, from which on all larger ones up to the largest satisfy `holds`: found on
-/// a grid, then between its last two sizes.
+/// The least batch from which on `holds` is true up to most_split_batch; absent if it is not true of that.
+/// Looks at multiples of block_images: on a grid down to one that fails, then between the last two.
 template <class Holds> std::optional<std::int64_t> from_size(const Holds &holds) {
-    constexpr double step = 1.09; // eight sizes an octave
-    constexpr std::int64_t block_images = 8;
-    std::optional<std::int64_t> from;
-    std::int64_t batch = most_split_batch;
+    constexpr double step = 1.09;            // ratio of neighbours of the grid: eight of them double a size
+    constexpr std::int64_t block_images = 8; // of a block of executor/network/mnist.cu
+    std::optional<std::int64_t> from;        // the smallest batch so far of which it is true
+    std::int64_t batch = most_split_batch;   // behind the loop the largest of which it is not
     for (; batch >= block_images && holds(batch);
          batch = std::min(batch - block_images, static_cast<std::int64_t>(static_cast<double>(batch) / step) /
                                                     block_images * block_images))
@@ -198,6 +207,7 @@ template <class Holds> std::optional<std::int64_t> from_size(const Holds &holds)
     return from;
 }
 
+/// From which batch on the split is faster than one GPU, and from which on with an efficiency of 0.9.
 ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split, int devices) {
     ScalingAdvice advice;
     advice.split = split;
@@ -214,7 +224,8 @@ ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split
     return advice;
 }
 
-/// Links between these GPUs or, where none of them is known, all that are; `missing`: some are not known.
+/// The links between these GPUs whose bandwidth the profile has, or all such links if it has none between
+/// these. Sets `missing` to whether it lacks some.
 std::vector<const PeerLink *> links_of(const GpuProfile &profile, const std::vector<int> &devices,
                                        bool &missing) {
     std::vector<const PeerLink *> known, between;
@@ -224,8 +235,8 @@ std::vector<const PeerLink *> links_of(const GpuProfile &profile, const std::vec
     missing = false;
     for (const int from : devices)
         for (const int to : devices) {
-            const auto link = std::ranges::find_if(known, [&](const PeerLink *its) {
-                return std::minmax(its->from, its->to) == std::minmax(from, to);
+            const auto link = std::ranges::find_if(known, [&](const PeerLink *one) {
+                return std::minmax(one->from, one->to) == std::minmax(from, to);
             });
             if (from != to && link == known.end())
                 missing = true;
@@ -245,6 +256,7 @@ std::string range_text(const PeerLink &link) {
                : "";
 }
 
+/// Throws UsageError if nothing is published of the GPU here.
 PeerNumbers published_numbers(const GpuProfile &profile, std::vector<std::string> &assumptions) {
     for (const PublishedLink &link : published_links)
         if (profile.name.find(link.part_of_name) != std::string::npos) {
@@ -306,8 +318,8 @@ NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
 
 namespace {
 
-/// I3 of steps: numbers that the profile assumes at the end of their range that makes a step shorter or
-/// longer, and links between its GPUs at their best and at their worst.
+/// The range of a step (I3): its time with each number that the profile assumes at that end of its range that
+/// makes the step shorter, and links between GPUs at their best; and with all at the other ends.
 class StepRanges {
   public:
     StepRanges(const Network &network, const GpuProfile &profile, const std::vector<int> &devices,
@@ -320,12 +332,13 @@ class StepRanges {
         }
     }
 
+    /// Widens low_s and high_s of a case's forecast. Does nothing if the profile has no ranges.
     void add_range(NetworkTimes &times, const NetworkCase &item) {
         const bool links =
             std::ranges::any_of(profile_.peers, [](const PeerLink &link) { return link.range.has_value(); });
         if (numbers_.empty() && !links)
             return;
-        std::vector<bool> faster_high, slower_high;
+        std::vector<bool> faster_high, slower_high; // by number, whether its high end is that one
         for (std::size_t i = 0; i < numbers_.size(); ++i) {
             const bool high = *high_[i]->steps.of(item).time_s < *low_[i]->steps.of(item).time_s;
             faster_high.push_back(high), slower_high.push_back(!high);
@@ -337,10 +350,10 @@ class StepRanges {
     }
 
   private:
-    /// Another GPU, and what refers to it.
+    /// Steps on another GPU, and what they refer to.
     struct Variant {
         GpuProfile profile;
-        std::vector<std::string> said; ///< of the profile itself, already
+        std::vector<std::string> said; ///< assumptions, which the document has of the profile itself already
         PeerNumbers peers;
         Steps steps;
         Variant(const StepRanges &of, GpuProfile its)
@@ -352,7 +365,7 @@ class StepRanges {
         return std::make_unique<Variant>(*this, std::move(profile));
     }
 
-    /// All numbers at one of their ends each and the links at their best or worst, made once.
+    /// Steps with every number at its high or its low end and the links at their best or worst. Made once.
     Steps &together(const std::vector<bool> &high, bool best_links) {
         std::unique_ptr<Variant> &made = together_[{high, best_links}];
         if (made)
@@ -380,17 +393,17 @@ class StepRanges {
     std::map<std::pair<std::vector<bool>, bool>, std::unique_ptr<Variant>> together_;
 };
 
-/// Forecasts of the cases that are split, and what they advise.
+/// Sets the forecasts of the cases with a split, their rates, the document's advice and assumptions.
 void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &profile) {
     run.assumptions.clear();
     run.advice.clear();
     run.peers = peer_numbers(profile, run.devices, run.assumptions);
     Steps steps(network, profile, *run.peers, run.host_link);
     StepRanges ranges(network, profile, run.devices, run.host_link);
-    std::set<std::pair<DeviceSplit, int>> told;
+    std::set<std::pair<DeviceSplit, int>> advised; // splits and GPUs
     bool by_nccl = false;
-    std::set<DeviceSplit> known;
-    std::string why_not;
+    std::set<DeviceSplit> checked; // splits that have kernels
+    std::string why_not;           // of the last case without a forecast
     for (NetworkCase &item : run.cases) {
         if (!item.split)
             continue;
@@ -398,7 +411,7 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
         by_nccl = by_nccl || item.split == DeviceSplit::batch_nccl;
         if (item.status == Status::infeasible)
             continue;
-        if (known.insert(*item.split).second)
+        if (checked.insert(*item.split).second)
             require_split(network, *item.split);
         try {
             item.forecast = steps.of(item);
@@ -409,9 +422,9 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
             continue;
         }
         ranges.add_range(*item.forecast, item);
-        // NCCL's has the same forecast as ours.
+        // The split by NCCL has the same forecast as that by copies, and so the same advice.
         if (item.split != DeviceSplit::one && item.split != DeviceSplit::batch_nccl &&
-            told.emplace(*item.split, item.devices).second)
+            advised.emplace(*item.split, item.devices).second)
             run.advice.push_back(advice_for(network, steps, *item.split, item.devices));
     }
     if (!why_not.empty() && std::ranges::none_of(run.cases, [](const NetworkCase &item) {

@@ -9,19 +9,20 @@
 
 namespace convcast {
 
-/// Of the links between these GPUs the slowest; where the profile has none between some, those that it has;
-/// where it has none at all, what is published for the GPU. `assumptions` gets what was not measured. Throws
-/// UsageError where nothing is known.
+/// What copies between these GPUs do: the numbers of the slowest of their links. If the profile has no link
+/// between some of them, those that it has stand for these; if it has none at all, what is published of the
+/// GPU. Appends to `assumptions` what was not measured. Throws UsageError if nothing is known.
 PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devices,
                          std::vector<std::string> &assumptions);
 
-/// All cases with their forecasts and rates, and the sizes from which splits pay.
+/// The cases of a question with their forecasts and rates, and the batches from which splits pay. Throws
+/// UsageError if there are no kernels for the network or a split, or no case has a forecast.
 NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
                             const ScalingQuestion &question);
 
-/// The same cases with what was measured of them, and forecasts of this profile in place of those that the
-/// document has, of implementations of the ladder and of steps on GPUs; those that the ladder does not have
-/// have none. Throws UsageError as forecast_scaling does.
+/// The document with the forecasts by this profile in place of its own: of implementations of the ladder and
+/// of steps on GPUs. What was measured stays. An implementation that the ladder does not have gets no
+/// forecast. Throws UsageError as forecast_scaling does.
 NetworkRun forecast_anew(NetworkRun run, const Network &network, const GpuProfile &profile);
 
 } // namespace convcast

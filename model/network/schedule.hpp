@@ -24,36 +24,36 @@ enum class LaunchKind {
     convolution, ///< by a strategy's plan, which may be several kernels
     dense,       ///< a dense layer of few images, each weight read once
     columns,     ///< a dense layer of many images: a 1 x 1 convolution of one image with a column for each
-    to_columns,  ///< a tensor of images turned so that its images lie side by side
-    to_rows,     ///< and back
-    pooling,     ///< of either kind
-    gather, ///< each output from some inputs: concat, slice, transpose, reshape, pad, resize, a transposed
-            ///< convolution
-    placed, ///< no kernel: a concat, slice or reshape whose tensors lie one in another (parts_of)
-    elementwise, ///< each output from the inputs at its place: bias, add, relu and the like
+    to_columns,  ///< changes the layout of a tensor from image after image to columns (Tensor)
+    to_rows,     ///< changes it back
+    pooling,     ///< maximum or mean
+    gather,      ///< each output of some inputs: concat, slice, transpose, reshape, pad, resize, a transposed
+                 ///< convolution
+    placed,      ///< no kernel: a concat, slice or reshape whose tensors lie one in another (parts_of)
+    elementwise, ///< each output of the inputs at the same place: bias, add, relu and the like
     softmax,
     layer_norm,
-    unknown, ///< bytes that are moved, which only the forecast knows
-    loss,    ///< of training, which only the forecast knows
+    unknown, ///< an operator of which only the bytes are known: it is forecast, and no kernel runs it
+    loss,    ///< the end of a training step: likewise
 };
 BOOST_DESCRIBE_ENUM(LaunchKind, convolution, dense, columns, to_columns, to_rows, pooling, gather, placed,
                     elementwise, softmax, layer_norm, unknown, loss)
 
-/// An operator's output, or the images; image after image unless it lies in columns, [number][image].
+/// An operator's output, or the images, in one of two layouts: image after image, [image][number], or in
+/// columns, [number][image], with the images side by side. By default the images as they are given.
 struct Tensor {
-    std::size_t of = Network::input_index; ///< operator
+    std::size_t of = Network::input_index; ///< index of the operator; input_index: the images
     bool columns = false;
     auto operator<=>(const Tensor &) const = default;
 };
 
-/// Bytes of a tensor of so many images.
+/// Bytes of a tensor of `batch` images.
 double tensor_bytes(const Network &network, const Tensor &tensor, std::int64_t batch);
 
 struct ScheduledLaunch {
     LaunchKind kind = LaunchKind::elementwise;
-    std::vector<std::size_t> operators; ///< that it computes, in order; none where it only turns a tensor
-    std::vector<Tensor>
-        reads; ///< of the first operator, and behind them the other inputs of those that join it
+    std::vector<std::size_t> operators; ///< that it computes, in order; none where it only changes a layout
+    std::vector<Tensor> reads; ///< inputs of the first operator, then what the operators behind it add
     Tensor writes;
     std::optional<ConvShape> shape;   ///< of a convolution or dense layer
     std::optional<Strategy> strategy; ///< of a plan; absent: the one with the shortest forecast
@@ -68,49 +68,50 @@ struct ElementSteps {
 };
 ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch);
 
-/// What a kernel can do in a network, by its lines for networks: those of executor/kernels that begin with
-/// "//:".
+/// What a kernel of a convolution can do in a network. The lines that begin with "//:" in executor/kernels do
+/// it: comments where a convolution is compiled alone, code in a network.
 struct InNetwork {
-    bool ends = false;         ///< does bias, addition and functions of one number before it stores
-    bool starts_early = false; ///< waits itself for the end of the launch before it
-    /// Starts early also where that launch lets it start beside its own last CTAs. CTAs of large kernels
-    /// would crowd on the few SMs that are free first.
+    bool ends = false; ///< does the end of a launch: bias, addition and functions before it stores its sums
+    bool starts_early = false; ///< may start before the launch before it has ended, whose end it waits for
+    /// Starts early also behind a launch with lets_next_start. Others do not: CTAs of large kernels would
+    /// crowd on the few SMs that are free first.
     bool starts_beside = false;
-    bool lets_next_start = false;    ///< before its last CTAs end
-    bool asks_for_filters = false;   ///< for all of them, before it waits
-    bool biases_with_pixels = false; ///< reads them together, and not behind its sums
-    bool straight_code = false;      ///< no loops: a warp comes to each instruction once (N12)
+    bool lets_next_start = false;    ///< lets the next launch start beside its own last CTAs
+    bool asks_for_filters = false;   ///< loads all filters before it waits for the launch before
+    bool biases_with_pixels = false; ///< loads biases with the pixels, so that no sum waits for them
+    bool straight_code = false;      ///< has no loops: a warp comes to each instruction once (N12)
 };
-/// All false of a kernel without such lines.
+/// All false for a kernel without such lines.
 const InNetwork &in_network(const std::string &kernel);
 
-/// Whether the kernel that stores a plan's outputs can do bias, addition and functions before.
+/// Whether the last kernel of a plan, which stores the outputs, can do the end of a launch (InNetwork::ends).
 bool ends_launch(const Plan &plan);
 
-/// Whether the kernel that was chosen for a convolution can do bias, add and ReLU where it stores (N1).
+/// Whether the plan that was chosen for a convolution can do the end of a launch (N1).
 using EndsLaunch = std::function<bool(const ConvShape &)>;
 
-/// Operators that read each operator's output.
+/// By operator, how many operators read its output; that the network gives it counts as one more.
 std::vector<std::size_t> readers_of(const Network &network);
 
-/// Why operator `i` is not done where a launch writes, behind the launch's last operator: the end of a
-/// sentence; absent if it can be. `there`: the tensors that lie somewhere when the launch begins; `ends` is
-/// asked of a launch with a plan (N1).
+/// Why a launch cannot also compute operator `i` behind its last operator, before it stores: the end of a
+/// sentence; absent if it can (N1). `readers`: of readers_of. `available`: the tensors that are computed
+/// before the launch, by layout. `ends`: whether the plan can do the end; asked only if it has one.
 std::optional<std::string> why_not_joined(const Network &network, const ScheduledLaunch &launch,
                                           std::size_t i, const std::vector<std::size_t> &readers,
-                                          const std::set<Tensor> &there, const std::function<bool()> &ends);
+                                          const std::set<Tensor> &available,
+                                          const std::function<bool()> &ends);
 
-/// The launch that begins with operator i, which reads and writes in columns or image by image; without what
-/// it reads. `columns` of a dense layer says by which kernel.
+/// The launch that begins with operator i; its `reads` are left empty. `columns`: it reads and writes in
+/// columns. A dense layer in columns is LaunchKind::columns, image by image LaunchKind::dense.
 ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t batch, bool columns);
 
-/// The launch that only lays a tensor out as it is wanted.
-ScheduledLaunch turn_of(const Tensor &wanted);
+/// The launch that writes a tensor in the wanted layout, which it reads in the other one.
+ScheduledLaunch layout_change_to(const Tensor &wanted);
 
 /// A tensor that lies in another.
 struct PartOfTensor {
     Tensor part, whole;
-    std::int64_t begin = 0; ///< number of `whole` with which it begins
+    std::int64_t begin = 0; ///< index in `whole` of the first number of `part`
 };
 /// What the operator of a launch says of where tensors lie: the inputs of a concat in its output, the output
 /// of a slice or reshape in its input. Requires an operator of these kinds.
@@ -123,49 +124,51 @@ std::vector<PartOfTensor> parts_of(const Network &network, const ScheduledLaunch
 /// last launch writes. A tensor lies in one other at most.
 void place_parts(const Network &network, std::vector<ScheduledLaunch> &schedule, std::int64_t batch);
 
-/// Does operator i where the launch writes, behind its last operator.
-void join(const Network &network, ScheduledLaunch &launch, std::size_t i);
+/// Lets a launch also compute operator i, behind its last operator: why_not_joined has nothing against it.
+void append_operator(const Network &network, ScheduledLaunch &launch, std::size_t i);
 
-/// Whether a pooling's windows are whole channels, each computed by a warp or a CTA.
+/// Whether a pooling has one window a channel, all of it. A warp or a CTA computes such a window together.
 bool is_whole_channel(const Operator &pooling, const ImageShape &input);
 
-/// Neighbouring outputs that a thread of a gather, a pooling or an elementwise launch computes: 4 where maps
-/// are whole fours and each output is one number of what is read.
+/// Neighbouring outputs that a thread of a gather, a pooling or an elementwise launch computes: 4, which it
+/// stores by one access, where each channel has a multiple of 4 numbers and an output takes few instructions.
 std::int64_t outputs_of_thread(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
 
-/// CTAs of a launch that is no plan's, all of 256 threads.
+/// CTAs of a launch that is no plan's, each of 256 threads.
 struct LaunchGrid {
     std::int64_t x = 1, y = 1;
-    /// Of a CTA, that share an output of a dense layer or of a pooling of whole channels, or a pixel of a
-    /// layer norm.
-    std::int64_t row_threads = 0;
+    /// Threads of a CTA that compute one result together: an output of a dense layer or of a pooling of whole
+    /// channels, a pixel of a layer norm. 0 for other kinds.
+    std::int64_t threads_per_result = 0;
 };
 LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
 
-/// Dense layers of so many images or more are computed in columns.
+/// Dense layers of at least this many images are computed in columns. The kernel for fewer, `dense` of
+/// executor/network/whole.cu, keeps a sum of each image in every thread.
 inline constexpr std::int64_t least_columns = 8;
 
-/// The launches of a network, each input computed before it is read; the last one writes the network's output
-/// image by image.
+/// The launches of a network on one stream (N1), each behind those that compute its inputs; the last one
+/// writes the network's output image by image. `ends` says which convolutions can do the end of a launch.
 std::vector<ScheduledLaunch> schedule_of(const Network &network, std::int64_t batch, const EndsLaunch &ends);
 
-/// Streams of a schedule: the highest number and one.
+/// Number of streams of a schedule: the highest that a launch has, plus one.
 std::int64_t streams_of(const std::vector<ScheduledLaunch> &schedule);
 
-/// Of each launch, the launches of other streams that must have ended before it begins: those that wrote what
-/// it reads, of each stream the last one.
+/// By launch, the launches of other streams that must have ended before it begins: those that write what it
+/// reads, and of each stream only the last of these.
 std::vector<std::vector<std::size_t>> waits_of(const std::vector<ScheduledLaunch> &schedule);
 
-/// Where tensors lie in one piece of memory, those that are needed at the same time apart.
+/// Where a tensor lies in an Arena.
 struct TensorPlace {
     Tensor tensor;
     std::int64_t offset_bytes = 0, bytes = 0;
 };
+/// One piece of device memory for all tensors but the images.
 struct Arena {
-    std::vector<TensorPlace> places; ///< of all tensors but the images
+    std::vector<TensorPlace> places; ///< by launch, of what it writes
     std::int64_t bytes = 0;
 };
-/// On one stream tensors share memory by lifetime; on several each has its own.
+/// On one stream tensors share memory by lifetime; on several streams each has its own.
 Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &schedule, std::int64_t batch);
 
 } // namespace convcast

@@ -23,9 +23,9 @@ namespace {
 
 constexpr const char *launch_example = "launch conv1+bias1+relu1 layout=images stream=0 strategy=winograd";
 constexpr const char *images_name = "input";
-constexpr std::int64_t most_schedule_batch = std::int64_t{1} << 31;
+constexpr std::int64_t most_schedule_batch = std::int64_t{1} << 31; ///< the most that most_images can be
 
-/// Words between spaces and tabs, up to a '#'.
+/// The words of a line, up to the '#' of a comment.
 std::vector<std::string> words_of(std::string_view line) {
     constexpr const char *blanks = " \t\r";
     line = line.substr(0, line.find('#'));
@@ -38,6 +38,7 @@ std::vector<std::string> words_of(std::string_view line) {
     return words;
 }
 
+/// Reads the text of a schedule line by line and collects what is wrong.
 class ScheduleParser {
   public:
     explicit ScheduleParser(const std::string &file) { reading_.file = file; }
@@ -67,6 +68,7 @@ class ScheduleParser {
         reading_.problems.push_back({reading_.file + ":" + std::to_string(line_), message});
     }
 
+    /// A line that is neither empty nor a comment.
     void statement(const std::vector<std::string> &words) {
         const std::string &first = words.front();
         if (first == "launch" || first == "turn")
@@ -82,13 +84,13 @@ class ScheduleParser {
                             : first == "rung" ? "rung one_kernel"
                                               : "network resnet50"));
         if (first == "network") {
-            head(named_, first);
+            require_once(named_, first);
             reading_.schedule.network = words[1];
             reading_.network_line = line_;
             if (!is_id(words[1]))
                 problem("expected small letters, digits and _, for example: network resnet50");
         } else if (first == "batch") {
-            head(sized_, first);
+            require_once(sized_, first);
             const auto batch = number_of<std::int64_t>(words[1]);
             if (!batch || *batch < 1 || *batch > most_schedule_batch)
                 problem("expected a number of images from 1, for example: batch 32, found '" +
@@ -102,12 +104,14 @@ class ScheduleParser {
         }
     }
 
-    void head(bool &seen, const std::string &word) {
+    /// Of a line that may stand once: a problem if it was `seen`, which is set.
+    void require_once(bool &seen, const std::string &word) {
         if (seen)
             problem("there is a line before that begins with " + word + "; keep one of them");
         seen = true;
     }
 
+    /// A line that begins with "launch" or "turn".
     void launch(const std::vector<std::string> &words) {
         ScheduleLine line;
         line.turns = words.front() == "turn";
@@ -134,6 +138,7 @@ class ScheduleParser {
         reading_.schedule.lines.push_back(std::move(line));
     }
 
+    /// A word such as "layout=images" of a line. `seen`: its keys so far; `example`: a right line.
     void field(const std::string &word, ScheduleLine &line, std::set<std::string> &seen,
                const std::string &example) {
         const std::size_t equals = word.find('=');
@@ -171,11 +176,11 @@ class ScheduleParser {
     }
 
     ScheduleReading reading_;
-    std::size_t line_ = 0;
-    bool named_ = false, sized_ = false;
+    std::size_t line_ = 0;               ///< number of the line at hand
+    bool named_ = false, sized_ = false; ///< a line says the network, the batch
 };
 
-/// A schedule of another network has a line for nothing of this one: only that is said.
+/// Throws InputError for a schedule of another network, without what else its lines do not have of this one.
 void require_network(const ScheduleReading &reading, const std::string &network) {
     if (reading.schedule.network.empty() || reading.schedule.network == network)
         return;
@@ -186,7 +191,7 @@ void require_network(const ScheduleReading &reading, const std::string &network)
     throw InputError(std::move(problems));
 }
 
-/// Holds the lines against a network.
+/// Makes launches_of: finds the lines' operators in a network and checks that lines can be launches.
 class ScheduleBinder {
   public:
     ScheduleBinder(const ScheduleReading &reading, const Network &network, const AskedStrategy &asked)
@@ -202,9 +207,9 @@ class ScheduleBinder {
                 launch(line);
         }
         line_ = reading_.last_line;
-        missing();
+        require_all_computed();
         if (problems_.empty())
-            ending();
+            require_output_last();
         if (!problems_.empty()) {
             std::stable_sort(problems_.begin(), problems_.end(), [&](const auto &one, const auto &other) {
                 return line_of(one) < line_of(other);
@@ -216,6 +221,7 @@ class ScheduleBinder {
     }
 
   private:
+    /// The number behind "file:", by which problems are sorted.
     static long long line_of(const InputProblem &problem) {
         return std::atoll(problem.place.substr(problem.place.rfind(':') + 1).c_str());
     }
@@ -224,8 +230,11 @@ class ScheduleBinder {
     }
 
     const std::string &name_of(std::size_t i) const { return network_.name_of(i); }
-    bool is_there(const Tensor &tensor) const { return tensor == Tensor{} || there_.contains(tensor); }
+    bool is_available(const Tensor &tensor) const {
+        return tensor == Tensor{} || available_.contains(tensor);
+    }
 
+    /// Index of an operator, or with `or_images` input_index of "input". Absent, with a problem, if none.
     std::optional<std::size_t> find(const std::string &name, bool or_images) {
         if (or_images && name == images_name)
             return Network::input_index;
@@ -239,23 +248,23 @@ class ScheduleBinder {
         return std::nullopt;
     }
 
+    /// A line that changes a layout.
     void turn(const ScheduleLine &line) {
         const auto of = find(line.operators.front(), true);
         if (!of)
             return;
         const Tensor wanted{*of, line.columns}, other{*of, !line.columns};
-        if (is_there(wanted))
+        if (is_available(wanted))
             problem(name_of(*of) + " already lies in " + (line.columns ? "columns" : "images") +
                     "; leave the line out");
-        else if (!is_there(other))
+        else if (!is_available(other))
             problem(name_of(*of) + " is not there yet; expected the line that computes it before this one");
-        there_.insert(wanted);
-        launches_.push_back(turn_of(wanted));
+        available_.insert(wanted);
+        launches_.push_back(layout_change_to(wanted));
         launches_.back().stream = line.stream;
     }
 
-    /// What is wrong with the line is said; what it computes counts as computed all the same, so that one
-    /// slip is one problem.
+    /// A line of a launch. If it is wrong its operators still count as computed: one slip, one problem.
     void launch(const ScheduleLine &line) {
         std::vector<std::size_t> operators;
         for (const std::string &name : line.operators)
@@ -267,11 +276,13 @@ class ScheduleBinder {
                         std::to_string(found->second) + "; leave it out here or there");
         if (operators.size() == line.operators.size())
             check(line, operators);
-        for (const std::size_t i : operators) // of a line with a slip all: one slip is one problem
+        for (const std::size_t i :
+             operators) // what the line stores; of one with a slip all that it may have meant
             if (i == operators.back() || operators.size() != line.operators.size())
-                there_.insert({i, line.columns});
+                available_.insert({i, line.columns});
     }
 
+    /// Appends the launch of a line whose operators are all known, or adds why it cannot be one.
     void check(const ScheduleLine &line, const std::vector<std::size_t> &operators) {
         const std::size_t first = operators.front();
         const Operator &op = network_.operators[first];
@@ -291,7 +302,7 @@ class ScheduleBinder {
                 return problem(op.name + " reads tensors of different shapes, which is done image by image: "
                                          "expected layout=images");
         for (const std::size_t source : network_.sources(first)) {
-            read({source, line.columns}, op.name, line.stream);
+            require_available({source, line.columns}, op.name, line.stream);
             launch.reads.push_back({source, line.columns});
         }
         const bool planned = launch.kind == LaunchKind::convolution || launch.kind == LaunchKind::columns;
@@ -309,29 +320,31 @@ class ScheduleBinder {
             ends = std::holds_alternative<std::string>(answer) || std::get<bool>(answer);
         }
         for (std::size_t j = 1; j < operators.size(); ++j) {
-            if (const auto why =
-                    why_not_joined(network_, launch, operators[j], readers_, there_, [&] { return ends; })) {
+            if (const auto why = why_not_joined(network_, launch, operators[j], readers_, available_,
+                                                [&] { return ends; })) {
                 problem("cannot be one launch: " + *why +
                         "; expected a line of its own, for example: launch " + rest_of(line, j) + " layout=" +
                         (line.columns ? "columns" : "images") + fmt::format(" stream={}", line.stream));
                 return;
             }
-            join(network_, launch, operators[j]);
+            append_operator(network_, launch, operators[j]);
         }
         launches_.push_back(std::move(launch));
     }
 
+    /// The operators of a line from number `from` on, as the text has them.
     static std::string rest_of(const ScheduleLine &line, std::size_t from) {
         return join(std::vector<std::string>(line.operators.begin() + static_cast<std::ptrdiff_t>(from),
                                              line.operators.end()),
                     "+");
     }
 
-    void read(const Tensor &tensor, const std::string &reader, std::int64_t stream) {
-        if (is_there(tensor))
+    /// A problem if no line before stores the tensor that operator `reader` reads in this layout.
+    void require_available(const Tensor &tensor, const std::string &reader, std::int64_t stream) {
+        if (is_available(tensor))
             return;
         const std::string &name = name_of(tensor.of);
-        if (is_there({tensor.of, !tensor.columns}))
+        if (is_available({tensor.of, !tensor.columns}))
             problem(fmt::format(
                 "the layouts do not chain: {} reads {} in {}, found it in {}; expected before "
                 "this line: turn {} layout={} stream={}",
@@ -347,7 +360,8 @@ class ScheduleBinder {
                     " last in its line");
     }
 
-    void missing() {
+    /// A problem if operators have no line.
+    void require_all_computed() {
         if (reading_.schedule.lines.empty()) {
             if (!reading_.schedule.rungs.empty()) // that there is neither has been said
                 problem(
@@ -367,11 +381,12 @@ class ScheduleBinder {
                             join_some(names, 8), network_.id, names.front()));
     }
 
-    void ending() {
+    /// A problem unless the last line writes the network's output image by image.
+    void require_output_last() {
         const std::size_t last = network_.operators.size() - 1;
         if (launches_.empty() || launches_.back().writes == Tensor{last, false})
             return;
-        if (is_there({last, false}))
+        if (is_available({last, false}))
             problem("expected the line that writes " + name_of(last) +
                     ", the network's output, at the end; put it behind the others");
         else
@@ -383,11 +398,11 @@ class ScheduleBinder {
     const Network &network_;
     const AskedStrategy &asked_;
     std::vector<InputProblem> problems_;
-    std::vector<std::size_t> readers_;
-    std::map<std::size_t, std::size_t> computed_; ///< operator -> line
-    std::set<Tensor> there_;
+    std::vector<std::size_t> readers_;            ///< of readers_of
+    std::map<std::size_t, std::size_t> computed_; ///< by operator, number of its line
+    std::set<Tensor> available_;                  ///< what the lines so far store
     std::vector<ScheduledLaunch> launches_;
-    std::size_t line_ = 0;
+    std::size_t line_ = 0; ///< number of the line at hand
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // A schedule as text: a line for each launch of a network, with what it computes, by which strategy, in which
-// layout and on which stream. It prints and reads back as a strategy's knobs do. Grammar: docs/networks.md.
+// layout and on which stream. What to_text prints parse_schedule reads. Grammar: docs/networks.md.
 #pragma once
 
 #include "model/base/errors.hpp"
@@ -18,66 +18,69 @@
 
 namespace convcast {
 
-/// "launch conv1+bias1+relu1 layout=images stream=0 strategy=winograd:tile=4", or with `turns` "turn pool5
-/// layout=columns stream=0".
+/// A line such as "launch conv1+bias1+relu1 layout=images stream=0 strategy=winograd:tile=4" or, with
+/// `turns`, "turn pool5 layout=columns stream=0".
 struct ScheduleLine {
-    bool turns = false;                 ///< only lays a tensor out otherwise: that of its one operator
-    std::vector<std::string> operators; ///< joined by '+'; a turn may also name "input"
-    bool columns = false;               ///< of what it writes
+    bool turns = false; ///< a turn, which only changes the layout of the output of its one operator
+    std::vector<std::string> operators; ///< names, which the text joins by '+'; a turn may also name "input"
+    bool columns = false;               ///< layout of what it writes (Tensor::columns)
     std::int64_t stream = 0;
     std::optional<Strategy> strategy; ///< absent: the forecast's choice
     std::string note;                 ///< printed as a comment, not read
-    std::size_t line = 0;             ///< of the file
+    std::size_t line = 0;             ///< number in the file, from 1
 };
 
-/// "rung one_kernel": a rung of the network's ladder, whose launches data/ladders has.
+/// A line such as "rung one_kernel": a rung of the network's ladder, whose launches data/ladders has.
 struct ScheduleRung {
     std::string id;
     std::string note;
     std::size_t line = 0;
 };
 
+/// The text as data. A schedule has either lines or rungs.
 struct Schedule {
-    std::string network;
+    std::string network; ///< id
     std::int64_t batch = 1;
     std::vector<ScheduleLine> lines;
-    std::vector<ScheduleRung> rungs; ///< of a ladder, instead of lines
-    std::string note;                ///< printed as a comment above it
+    std::vector<ScheduleRung> rungs;
+    std::string note; ///< printed as a comment above it; may have several lines
 };
 
-/// Every field of every line, columns below each other: the inverse of read_schedule but for comments.
+/// The text with every field of every line, aligned: the inverse of read_schedule but for comments.
 std::string to_text(const Schedule &schedule);
 
-/// A schedule with all that is wrong in its text: what is right of it can still be held against a network.
+/// A schedule with all that is wrong in its text, which launches_of says with what is wrong for a network.
 struct ScheduleReading {
     Schedule schedule;
-    std::string file;
+    std::string file; ///< for messages
     std::vector<InputProblem> problems;
-    std::size_t network_line = 1, last_line = 1;
+    std::size_t network_line = 1,
+                last_line = 1; ///< numbers of the line that names the network, and of the last
 };
+/// Throws nothing.
 ScheduleReading parse_schedule(const std::string &text, const std::string &file);
 
 /// Throws InputError with every problem at once, by file and line.
 Schedule read_schedule(const std::string &text, const std::string &file);
 
-inline constexpr std::int64_t most_streams = 16; ///< of a schedule
+inline constexpr std::int64_t most_streams = 16; ///< of a schedule: chosen
 
-/// Why the kernels of a strategy do not compute a shape, or else whether they can end with bias, add and
-/// ReLU. Absent strategy: the forecast's choice.
+/// Whether the kernels of a strategy can do the end of a launch (InNetwork::ends) for a shape; or a sentence
+/// on why they do not compute it. Absent strategy: the forecast's choice.
 using AskedStrategy =
     std::function<std::variant<bool, std::string>(const std::optional<Strategy> &, const ConvShape &)>;
 
-/// The schedule's launches of a network. Throws InputError with every problem of the text and of what it asks
-/// for: operators that are unknown, missing or there twice, inputs that no line before computes, layouts that
-/// do not chain, strategies and fusions that there are no kernels for.
+/// The launches of a network as a schedule says them. Throws InputError with every problem of the text and of
+/// what it asks for: operators that are unknown, missing or there twice, inputs that no line before computes
+/// in their layout, strategies and fusions that there are no kernels for.
 std::vector<ScheduledLaunch> launches_of(const ScheduleReading &reading, const Network &network,
                                          const AskedStrategy &asked);
 
-/// The ladder with the rungs that a schedule names, in its order. Throws InputError with every problem of the
-/// text and every rung that the ladder does not have.
+/// The ladder with only the rungs that a schedule names, in the schedule's order. Throws InputError with
+/// every problem of the text and every rung that the ladder does not have.
 Ladder rungs_of(const ScheduleReading &reading, Ladder ladder);
 
-/// The schedule of launches, by names.
+/// The launches of a network as a schedule, which to_text prints.
 Schedule described_schedule(const Network &network, std::int64_t batch,
                             const std::vector<ScheduledLaunch> &launches);
 

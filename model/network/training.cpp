@@ -54,13 +54,14 @@ double rate_of_epoch(const Descent &descent, std::int64_t epoch) {
 std::vector<std::int32_t> order_of_epoch(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
     std::vector<std::int32_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);
-    SplitMix64 random(SplitMix64(seed)() + static_cast<std::uint64_t>(epoch));
+    SplitMix64 random(SplitMix64(seed)() +
+                      static_cast<std::uint64_t>(epoch)); // mixed: seeds 1, 2 share no epoch
     for (std::size_t left = order.size(); left > 1; --left)
         std::swap(order[left - 1], order[random() % left]);
     return order;
 }
 
-void took(NetworkCase &item, std::int64_t steps, Seconds time) {
+void set_training_time(NetworkCase &item, std::int64_t steps, Seconds time) {
     item.training->steps = steps;
     item.training->time_s = time;
     if (steps > 0)

@@ -16,7 +16,7 @@
 namespace convcast::onnx {
 namespace {
 
-constexpr std::size_t most_of_a_name = 80;
+constexpr std::size_t most_of_a_name = 80; ///< letters of a message
 
 std::string quoted(const std::string &name) {
     return "'" + shortened(name, most_of_a_name) + "'";
@@ -43,7 +43,7 @@ void Importer::check_tensors() {
                                        "written once. Give one of both another name",
                                        quoted(name), before->second));
     };
-    std::set<std::string> of_nodes;
+    std::set<std::string> of_nodes; // constants that are nodes
     for (const OnnxNode &node : graph_.nodes)
         if (node.type == "Constant") // whose numbers stand among the tensors as well
             of_nodes.insert(node.outputs.begin(), node.outputs.end());
@@ -81,7 +81,8 @@ void Importer::order_nodes() {
         for (const std::string &output : node.outputs)
             if (!output.empty())
                 given_by.try_emplace(output, &node);
-    // In the file's order, each node at once when the last one that it reads is there.
+    // Always the first node of the file whose inputs all nodes before it give. `waits`: by node, how many of
+    // the nodes that it reads are not in the order yet.
     std::map<const OnnxNode *, std::size_t> waits;
     std::map<const OnnxNode *, std::vector<const OnnxNode *>> readers;
     for (const OnnxNode &node : graph_.nodes) {
@@ -107,7 +108,7 @@ void Importer::order_nodes() {
     }
     if (order_.size() == graph_.nodes.size())
         return;
-    std::set<const OnnxNode *> said;
+    std::set<const OnnxNode *> said; // of each cycle that is a problem already, the first node in the file
     for (const OnnxNode &node : graph_.nodes) {
         if (waits[&node] == 0)
             continue;
@@ -134,7 +135,7 @@ Importer::cycle_from(const OnnxNode &first, const std::map<std::string, const On
     std::vector<const OnnxNode *> way;
     std::set<const OnnxNode *> seen;
     const OnnxNode *at = &first;
-    while (seen.insert(at).second) { // a node that is left out reads one that is left out
+    while (seen.insert(at).second) { // every node that is left out reads another one that is
         way.push_back(at);
         for (const std::string &input : at->inputs)
             if (const auto giver = given_by.find(input);
@@ -143,7 +144,7 @@ Importer::cycle_from(const OnnxNode &first, const std::map<std::string, const On
                 break;
             }
     }
-    way.erase(way.begin(), std::find(way.begin(), way.end(), at));
+    way.erase(way.begin(), std::find(way.begin(), way.end(), at)); // what led into the cycle
     return way;
 }
 
@@ -158,7 +159,8 @@ void Importer::say_remarks() {
                         unknown.size() == 1 ? "1 node is" : fmt::format("{} nodes are", unknown.size()),
                         unknown.size() == 1 ? "it moves" : "they move", join_some(unknown, 5)));
     std::set<std::string> types;
-    constexpr std::int64_t few = 64; // sizes, scales and limits are no weights
+    constexpr std::int64_t few =
+        64; // chosen: smaller constants are sizes, factors and limits, and no weights
     for (const OnnxTensor &tensor : graph_.tensors) {
         const bool weights = tensor.constant && Numbers{tensor.sizes, {}}.count() > few;
         const bool images =

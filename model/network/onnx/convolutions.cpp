@@ -19,13 +19,13 @@ namespace {
 
 using onnx::most_size;
 
-/// A node with the sizes of its tensors; a size that the file does not have is 0.
+/// A node that convolves, with the sizes of its tensors; a size that the file does not have is 0.
 struct Convolution {
     const OnnxNode &node;
     std::string type;                         ///< of the input's elements
     std::vector<std::int64_t> input, filters; ///< N, C, spatial sizes; K, C / groups, spatial sizes
     std::int64_t groups = 1;
-    bool any_images = false; ///< the file does not say how many; taken as one
+    bool any_images = false; ///< the file does not say how many images there are: taken as one
 
     bool is_2d() const { return input.size() == 4 && filters.size() == 4; }
     /// Whether it is 2D and its input has a size that the file does not have.
@@ -39,22 +39,22 @@ struct Convolution {
     }
 };
 
-/// The number of the input that has a node's filters; absent of other nodes.
-std::optional<std::size_t> filters_at(const OnnxNode &node) {
+/// The number of the input that has the filters of a node that convolves; absent for other nodes.
+std::optional<std::size_t> filters_input(const OnnxNode &node) {
     if (node.type == "Conv" || node.type == "ConvInteger")
         return 1;
     return node.type == "QLinearConv" ? std::optional<std::size_t>(3) : std::nullopt;
 }
 
-/// With the sizes of the input that follow from elsewhere: the channels from the filters, one image for any
-/// number.
+/// A node that has filters_input, with its tensors by name. Channels that the file does not have follow from
+/// the filters; any number of images becomes one.
 Convolution convolution_of(const OnnxNode &node, const std::map<std::string, const OnnxTensor *> &tensors) {
-    const auto tensor = [&](std::size_t at) {
-        const auto found = at < node.inputs.size() ? tensors.find(node.inputs[at]) : tensors.end();
+    const auto tensor = [&](std::size_t i) {
+        const auto found = i < node.inputs.size() ? tensors.find(node.inputs[i]) : tensors.end();
         return found == tensors.end() ? OnnxTensor{} : *found->second;
     };
     const OnnxTensor input = tensor(0);
-    Convolution conv{node, input.type, input.sizes, tensor(*filters_at(node)).sizes,
+    Convolution conv{node, input.type, input.sizes, tensor(*filters_input(node)).sizes,
                      integers(node, "group", {1}).front()};
     if (!conv.is_2d())
         return conv;
@@ -68,6 +68,8 @@ Convolution convolution_of(const OnnxNode &node, const std::map<std::string, con
     return conv;
 }
 
+/// The shape of a convolution. Sets `moved` if its padding is taken as a symmetric one with the same outputs
+/// (moved_remark). Throws UsageError with why it cannot be forecast.
 ConvShape shape_of(const Convolution &conv, bool &moved) {
     const std::size_t spatial =
         std::max<std::size_t>(std::max(conv.input.size(), conv.filters.size()), 2) - 2;
@@ -159,11 +161,13 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
     std::vector<std::string> skipped;
     for (const OnnxSkipped &node : graph.skipped)
         skipped.push_back(shortened(node.name, 80) + ": " + node.reason);
-    std::map<std::string, std::size_t> others;
-    std::size_t all = 0, open = 0, of_its_own = 0;
+    std::map<std::string, std::size_t> others; // nodes that are no convolutions, by type
+    std::size_t all = 0, open = 0,
+                padded_apart = 0; // convolutions: all, left out for open sizes, taken of the network
     std::string first_open;
     bool moved = false, any_images = graph.open_images;
-    std::optional<NetworkConvolutions> network; // read where a node by itself says too little
+    std::optional<NetworkConvolutions> network; // made when a node by itself first says too little
+    /// Adds the convolution as the network has it. False if the network does not have it.
     const auto add_of_network = [&](const Convolution &conv) {
         if (!network)
             network = convolutions_of_network(graph, file);
@@ -171,8 +175,8 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
             conv.node.outputs.empty() ? network->of.end() : network->of.find(conv.node.outputs.front());
         if (found == network->of.end() || conv.type != "float" || !(conv.input.empty() || conv.is_2d()))
             return false;
-        const bool said = !conv.input.empty() && !conv.any_images;
-        const std::int64_t images = said ? conv.input[0] : network->images;
+        const bool has_images = !conv.input.empty() && !conv.any_images;
+        const std::int64_t images = has_images ? conv.input[0] : network->images;
         if (images < 0 || images > most_size)
             return false;
         found->second.n = std::max<std::int64_t>(1, images);
@@ -182,7 +186,7 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
     };
     for (const OnnxNode &node : graph.nodes) {
         const std::string name = shortened(node.name, 80);
-        if (!filters_at(node)) {
+        if (!filters_input(node)) {
             if (node.type.find("Conv") != std::string::npos)
                 skipped.push_back(name + ": operator " + node.type + " is not forecast");
             else
@@ -203,7 +207,7 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
             any_images = any_images || conv.any_images;
         } catch (const UsageError &error) {
             if (conv.filters.size() == 4 && add_of_network(conv))
-                ++of_its_own;
+                ++padded_apart;
             else
                 skipped.push_back(name + ": " + error.what());
         }
@@ -222,16 +226,16 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
         list.remark(left_open);
     if (moved)
         list.remark(moved_remark);
-    if (of_its_own > 0)
+    if (padded_apart > 0)
         list.remark(fmt::format(
             "{} convolutions are taken as the network has them: where padding differs on both sides it "
             "is an operator of its own, whose time is left out",
-            of_its_own));
-    constexpr std::size_t most_said = 20;
-    for (std::size_t i = 0; i < std::min(most_said, skipped.size()); ++i)
+            padded_apart));
+    constexpr std::size_t most_listed = 20; // chosen: about a screen
+    for (std::size_t i = 0; i < std::min(most_listed, skipped.size()); ++i)
         list.remark("skipped " + skipped[i]);
-    if (skipped.size() > most_said)
-        list.remark(fmt::format("skipped {} more convolutions", skipped.size() - most_said));
+    if (skipped.size() > most_listed)
+        list.remark(fmt::format("skipped {} more convolutions", skipped.size() - most_listed));
     std::vector<std::string> counted;
     for (const auto &[type, count] : others)
         counted.push_back(fmt::format("{} {}", count, type));

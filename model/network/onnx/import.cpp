@@ -22,15 +22,15 @@
 namespace convcast::onnx {
 namespace {
 
-/// What takes nodes of a type; nullptr where nothing does.
-Takes::mapped_type taking(const std::string &type) {
+/// The function that takes nodes of a type; nullptr if there is none.
+Takes::mapped_type function_for(const std::string &type) {
     for (const Takes *takes : {&element_nodes(), &layer_nodes(), &moving_nodes()})
         if (const auto found = takes->find(type); found != takes->end())
             return found->second;
     return nullptr;
 }
 
-/// "mobilenet_v2" of "models/MobileNet-v2.onnx.gz"
+/// The id of a file's network: "mobilenet_v2" for "models/MobileNet-v2.onnx.gz".
 std::string id_of(const std::string &file) {
     std::string id = lower(file.substr(file.rfind('/') + 1));
     for (const char *end : {".gz", ".onnx"})
@@ -69,9 +69,9 @@ Network Importer::run() {
     check_opset();
     check_tensors();
     order_nodes();
-    const std::size_t of_graph = problems_.size();
+    const std::size_t problems_of_graph = problems_.size();
     read_input();
-    if (problems_.size() > of_graph) // what the nodes give depends on it
+    if (problems_.size() > problems_of_graph) // without an input there is no shape to compute with
         throw InputError(problems_);
     for (const OnnxNode *node : order_) {
         node_ = node;
@@ -186,10 +186,10 @@ void Importer::problem(const std::string &message) {
 }
 
 std::string Importer::new_name(const std::string &end) {
-    constexpr std::size_t longest = 180;
+    constexpr std::size_t longest = 180; // with end and number less than the 200 of is_operator_name
     std::string name = node_->name.empty() && !node_->outputs.empty() ? node_->outputs.front() : node_->name;
     name = name.substr(0, longest);
-    for (char &c : name)
+    for (char &c : name) // what is_operator_name does not allow
         if (c <= 0x20 || c >= 0x7F || std::string("+#=\"'\\,;<>&").find(c) != std::string::npos)
             c = '_';
     if (name.empty() || name == image_name)
@@ -238,7 +238,7 @@ Value Importer::plain(const Value &value) {
     if (!value.view.in_order() || shape != value.shape) {
         const bool ordered = value.view.in_order();
         Operator op{.kind = ordered ? OperatorKind::reshape : OperatorKind::transpose, .output = shape};
-        if (!ordered) {
+        if (!ordered) { // the transpose from the order in memory, slowest first, to that of the axes
             const std::vector<Factor> factors = value.view.factors();
             std::vector<Factor> sorted = factors;
             std::sort(sorted.begin(), sorted.end(),
@@ -342,34 +342,34 @@ void Importer::take() {
     if (std::any_of(node_->inputs.begin(), node_->inputs.end(), is_lost))
         return lose(); // a consequence of what was said
     try {
-        const auto its = taking(type());
-        if (!take_numbers() && !(its && its(*this)))
+        const auto function = function_for(type());
+        if (!take_numbers() && !(function && function(*this)))
             take_unknown();
-    } catch (const UsageError &error) { // an attribute that no node can have
+    } catch (const UsageError &error) { // of windows_of: an attribute that no node can have
         refuse(error.what());
     }
 }
 
 bool Importer::take_numbers() {
     if (node_->type == "Constant") {
-        Numbers its;
+        Numbers numbers;
         for (const char *name : {"value", "value_int", "value_ints", "value_float", "value_floats"})
             if (const std::vector<double> found = attribute(*node_, name); !found.empty()) {
-                its.values = found;
-                its.real = std::string_view(name).starts_with("value_float");
+                numbers.values = found;
+                numbers.real = std::string_view(name).starts_with("value_float");
             }
         if (const auto known = constants_.find(node_->outputs.empty() ? "" : node_->outputs.front());
             known != constants_.end()) {
-            its.sizes = known->second->sizes;
-            its.real = is_real(*known->second);
-        } else if (its.values.size() != 1)
-            its.sizes = {static_cast<std::int64_t>(its.values.size())};
-        return give(std::move(its));
+            numbers.sizes = known->second->sizes;
+            numbers.real = is_real(*known->second);
+        } else if (numbers.values.size() != 1)
+            numbers.sizes = {static_cast<std::int64_t>(numbers.values.size())};
+        return give(std::move(numbers));
     }
     if (node_->type == "Shape" && input(0) != nullptr) {
         std::vector<std::int64_t> sizes = input(0)->sizes();
         if (tensor(0) && !sizes.empty())
-            sizes.front() = std::max<std::int64_t>(1, fixed_images_);
+            sizes.front() = std::max<std::int64_t>(1, fixed_images_); // of any number of images: one
         const auto count = static_cast<std::int64_t>(sizes.size());
         const auto place = [&](const char *name, std::int64_t otherwise) {
             const std::int64_t at = integer(name, otherwise);
@@ -388,8 +388,8 @@ bool Importer::take_numbers() {
     return numbers && give(std::move(*numbers));
 }
 
-/// The sizes of the first output of a node that works number by number or reduces, by those of its inputs.
-/// Empty for other nodes.
+/// The sizes of the first output of a node that works number by number or reduces, as they follow from its
+/// inputs. Empty for other nodes, and if an input's sizes are not known or do not fit.
 std::vector<std::int64_t> Importer::sizes_of_inputs() {
     static const std::set<std::string> number_by_number = {
         "Abs",  "Add",  "Ceil", "Celu",  "Cos",        "Div",   "Elu",      "Exp",
@@ -397,19 +397,20 @@ std::vector<std::int64_t> Importer::sizes_of_inputs() {
         "Sign", "Sin",  "Sqrt", "Round", "Reciprocal", "Floor", "Softplus", "Softsign",
         "Sub",  "Selu", "Mod",  "Sum",   "Mean",       "Where", "Cast",     "ThresholdedRelu"};
     if (number_by_number.contains(node_->type)) {
-        std::vector<std::int64_t> all; // each 1 or as long as every other that is not 1
+        std::vector<std::int64_t>
+            all; // of each axis the size of the inputs that is not 1; last axes correspond
         for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
             const Value *value = input(i);
             if (!value)
                 return {};
-            const std::vector<std::int64_t> its = value->sizes();
-            if (its.size() > all.size())
-                all.insert(all.begin(), its.size() - all.size(), 1);
-            for (std::size_t k = 0; k < its.size(); ++k) {
-                std::int64_t &size = all[all.size() - its.size() + k];
-                if (size != 1 && its[k] != 1 && size != its[k])
+            const std::vector<std::int64_t> own = value->sizes();
+            if (own.size() > all.size())
+                all.insert(all.begin(), own.size() - all.size(), 1);
+            for (std::size_t k = 0; k < own.size(); ++k) {
+                std::int64_t &size = all[all.size() - own.size() + k];
+                if (size != 1 && own[k] != 1 && size != own[k])
                     return {};
-                size = std::max(size, its[k]);
+                size = std::max(size, own[k]);
             }
         }
         return all;
@@ -448,7 +449,7 @@ std::string Importer::why_unknown() {
         "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"};
     if (integers.contains(node_->type))
         return "it computes with integers of 8 bits";
-    return taking(type()) ? "in this form, with these inputs or attributes" : "no operator of convcast";
+    return function_for(type()) ? "in this form, with these inputs or attributes" : "no operator of convcast";
 }
 
 void Importer::take_unknown() {
@@ -457,13 +458,14 @@ void Importer::take_unknown() {
     for (std::size_t i = 0; i < node_->inputs.size(); ++i)
         if (tensor(i) && seen.insert(tensor(i)->of).second)
             inputs.push_back(*tensor(i));
-    if (inputs.empty())
+    if (inputs.empty()) // an operator has to read something
         inputs.push_back(image_);
     for (std::size_t i = 0; i < node_->outputs.size(); ++i) {
         const std::string &name = node_->outputs[i];
         if (name.empty() || readers_of(name) == 0)
             continue;
         const auto known = inferred_.find(name);
+        // As the file says, or as they follow from the inputs.
         const std::vector<std::int64_t> sizes = known != inferred_.end() ? known->second->sizes
                                                 : i == 0                 ? sizes_of_inputs()
                                                                          : std::vector<std::int64_t>{};
@@ -475,20 +477,21 @@ void Importer::take_unknown() {
                                 "with all shapes, as "
                                 "onnx.shape_inference.infer_shapes writes it");
         double product = 1.0;
-        for (std::size_t at = 1; at < sizes.size(); ++at)
-            product *= static_cast<double>(sizes[at]);
+        for (std::size_t axis = 1; axis < sizes.size(); ++axis)
+            product *= static_cast<double>(sizes[axis]);
         if (product > static_cast<double>(most_size))
             return (void)refuse("its output of " + onnx::sizes_text(sizes) +
                                 " is larger than 2^31 numbers of an image; expected sizes of a network that "
                                 "runs");
-        std::vector<ViewSize> view = {{}};
+        std::vector<ViewAxis> axes = {{}};
         std::int64_t stride = 1;
-        for (std::size_t at = sizes.size(); at-- > 1; stride *= sizes[at])
-            view.insert(view.begin() + 1, ViewSize{{sizes[at], stride}});
-        Value out = add(
-            {.kind = OperatorKind::unknown, .node = shortened(node_->type, 60), .output = View(view).shape()},
-            inputs, i == 0 ? "" : "." + std::to_string(i));
-        out.view = View(view);
+        for (std::size_t axis = sizes.size(); axis-- > 1; stride *= sizes[axis])
+            axes.insert(axes.begin() + 1, ViewAxis{{sizes[axis], stride}});
+        const View view(std::move(axes));
+        Value out =
+            add({.kind = OperatorKind::unknown, .node = shortened(node_->type, 60), .output = view.shape()},
+                inputs, i == 0 ? "" : "." + std::to_string(i));
+        out.view = view;
         whys_[out.of] = why_unknown();
         give(std::move(out), i);
     }
@@ -522,7 +525,7 @@ NetworkConvolutions convolutions_of_network(const OnnxGraph &graph, const std::s
         for (const auto &[tensor, name] : importer.convolutions())
             if (const auto its = by_name.find(name); its != by_name.end())
                 found.of.emplace(tensor, its->second);
-    } catch (const InputError &) { // what is wrong is said of each convolution
+    } catch (const InputError &) { // no network: convolutions_of says of each convolution what it lacks
     }
     return found;
 }

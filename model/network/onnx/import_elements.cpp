@@ -13,6 +13,9 @@
 namespace convcast::onnx {
 namespace {
 
+constexpr double no_limit = 1e30; ///< a bound this far off bounds nothing: exporters write the largest float
+
+/// A function of one number, with the defaults that ONNX gives its attributes.
 template <OperatorKind kind> bool function(Importer &node) {
     const Value *in = node.tensor(0);
     if (!in || !node.known_from(1) || node.text("approximate") == "tanh" ||
@@ -27,17 +30,17 @@ template <OperatorKind kind> bool function(Importer &node) {
     }
     if (op.kind == OperatorKind::clip) {
         const std::vector<double> low = node.given(1, "min"), high = node.given(2, "max");
-        if (low.size() == 1 && std::abs(low[0]) < 1e30)
+        if (low.size() == 1 && std::abs(low[0]) < no_limit)
             op.low = low[0];
-        if (high.size() == 1 && std::abs(high[0]) < 1e30)
+        if (high.size() == 1 && std::abs(high[0]) < no_limit)
             op.high = high[0];
     }
     return node.give(node.each(std::move(op), *in));
 }
 
-/// Whether it is 1 + erf(x / sqrt 2).
+/// Whether an operator is 1 + erf(x / sqrt 2) of operator `x`: a GELU written out multiplies x by it.
 bool is_normal_gate(Importer &node, const Operator &gate, const std::string &x) {
-    constexpr double exact = 1e-5;
+    constexpr double exact = 1e-5; // files have sqrt 2 rounded
     if (gate.kind != OperatorKind::linear || gate.alpha || gate.beta != 1.0)
         return false;
     const Operator *error = node.producer(gate.from.front());
@@ -48,13 +51,13 @@ bool is_normal_gate(Importer &node, const Operator &gate, const std::string &x) 
            root->from == std::vector<std::string>{x};
 }
 
-/// x times logistic(x), and x times hard_logistic(x): one function.
+/// Takes a product as one function if it is of x and logistic(x), hard_logistic(x) or 1 + erf(x / sqrt 2).
 bool activation(Importer &node, const Value &a, const Value &b) {
     for (const auto &[x, gate] : {std::pair(&a, &b), std::pair(&b, &a)}) {
         const Operator *op = node.producer(gate->of);
         if (!op || gate->view != x->view)
             continue;
-        constexpr double exact = 1e-6;
+        constexpr double exact = 1e-6; // files have 1/6 as a float
         const bool of_x = op->from == std::vector<std::string>{x->of};
         const bool hard = op->kind == OperatorKind::hard_logistic &&
                           std::abs(*op->alpha - 1.0 / 6.0) < exact && std::abs(*op->beta - 0.5) < exact;
@@ -69,7 +72,8 @@ bool activation(Importer &node, const Value &a, const Value &b) {
     return false;
 }
 
-/// Of two tensors number by number, one of which may have sizes of 1 where the other has more.
+/// The sum or product of two tensors, number by number. One of them may have sizes of 1 where the other has
+/// more; absent if each has, or if their ranks differ.
 std::optional<Value> joined(Importer &node, OperatorKind kind, Value a, Value b) {
     if (a.view == b.view) {
         Value out = node.add({.kind = kind}, {a, node.with_shape(b, a.shape, ".sizes")});
@@ -98,6 +102,7 @@ Value negative(Importer &node, const Value &value) {
     return node.each({.kind = OperatorKind::linear, .alpha = -1.0}, value, ".negative");
 }
 
+/// Add, Sub or Mul of two tensors.
 bool two_tensors(Importer &node, const Value &a, const Value &b) {
     if (node.type() == "Div")
         return false;
@@ -108,9 +113,10 @@ bool two_tensors(Importer &node, const Value &a, const Value &b) {
     return out && node.give(std::move(*out));
 }
 
-/// A factor behind a factor is one, and none where they make 1.
+/// The value behind a linear function `op`. A factor directly behind another factor becomes one with it, or
+/// vanishes if they make 1: so a GELU written out as (x gate) / 2 is one operator.
 Value scaled(Importer &node, Operator op, const Value &value) {
-    constexpr double exact = 1e-6;
+    constexpr double exact = 1e-6; // both are floats
     const Operator *before = node.producer(value.of);
     if (!op.alpha || op.beta || !before || before->kind != OperatorKind::linear || before->beta)
         return node.each(std::move(op), value);
@@ -119,12 +125,12 @@ Value scaled(Importer &node, Operator op, const Value &value) {
     return std::abs(*op.alpha - 1.0) < exact ? from : node.each(std::move(op), from);
 }
 
-/// The value as one a channel of which a constant has a number: the value itself where the constant has a
-/// number for each of its channels, each number as a channel where it has one for each of them.
+/// The value with a channel for each number of a constant: the value itself if the constant has one for each
+/// channel, with every number as a channel if the constant has one for each number; else absent.
 std::optional<Value> by_channel(Importer &node, const Value &value, const Numbers &constant) {
     const std::vector<std::int64_t> &sizes = constant.sizes;
     const std::size_t missing = value.view.rank() - sizes.size();
-    std::vector<std::size_t> axes; // whose size is not 1
+    std::vector<std::size_t> axes; // of the value, along which the constant has several numbers
     bool each_number = constant.count() == elements(value.shape);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         each_number = each_number && sizes[i] == value.view.size(missing + i);
@@ -137,6 +143,8 @@ std::optional<Value> by_channel(Importer &node, const Value &value, const Number
                        : std::nullopt;
 }
 
+/// Add, Sub, Mul or Div of a tensor and a constant; `swapped`: the constant comes first. One number makes a
+/// `linear`, a number for each channel a `bias` or `scale`.
 bool with_constant(Importer &node, const Value &value, const Numbers &constant, bool swapped) {
     const bool product = node.type() == "Mul" || node.type() == "Div";
     if (constant.sizes.size() > value.view.rank())
@@ -165,6 +173,7 @@ bool with_constant(Importer &node, const Value &value, const Numbers &constant, 
         node.each({.kind = product ? OperatorKind::scale : OperatorKind::bias}, *to), value.shape, ".sizes"));
 }
 
+/// Add, Sub, Mul or Div.
 bool of_two(Importer &node) {
     const Value *a = node.input(0), *b = node.input(1);
     if (!a || !b)
@@ -177,7 +186,7 @@ bool of_two(Importer &node) {
     return with_constant(node, swapped ? *b : *a, swapped ? a->constant : b->constant, swapped);
 }
 
-/// A square is a product of a tensor with itself.
+/// Pow by 1, or by 2: a product of the tensor with itself.
 bool power(Importer &node) {
     const Value *value = node.tensor(0);
     const Numbers *exponent = node.constant(1);
@@ -205,7 +214,7 @@ bool sum(Importer &node) {
     return out && node.give(std::move(*out));
 }
 
-/// The larger or the smaller of one tensor and numbers.
+/// Max or Min of one tensor and numbers.
 bool bound(Importer &node) {
     const Value *value = nullptr;
     Operator op{.kind = OperatorKind::clip};
@@ -215,11 +224,11 @@ bool bound(Importer &node) {
             value = node.tensor(i);
             continue;
         }
-        const Numbers *its = node.constant(i);
-        if (!its || its->values.size() != 1 || !its->known())
+        const Numbers *constant = node.constant(i);
+        if (!constant || constant->values.size() != 1 || !constant->known())
             return false;
-        const double number = its->values.front();
-        if (std::abs(number) >= 1e30) // no limit
+        const double number = constant->values.front();
+        if (std::abs(number) >= no_limit)
             continue;
         if (least)
             op.low = std::max(op.low.value_or(number), number);

@@ -15,8 +15,7 @@
 namespace convcast::onnx {
 namespace {
 
-/// Rows and columns of a window over the first input; absent where it has no rows and columns, or where
-/// attributes are wrong, which is a problem.
+/// windows_of the node; absent if tensor or window have other than rows and columns. Throws as windows_of.
 std::optional<std::array<Window, 2>> windows(Importer &node, const Value &in,
                                              const std::vector<std::int64_t> &window) {
     if (window.size() != 2 || in.view.rank() != 4)
@@ -24,7 +23,7 @@ std::optional<std::array<Window, 2>> windows(Importer &node, const Value &in,
     return windows_of(node.onnx(), {in.view.size(2), in.view.size(3)}, {window[0], window[1]});
 }
 
-/// Whether sizes of filters or the number of groups are none that a convolution can have, which is said.
+/// Refuses the node and returns true if no convolution can have filters of these sizes, or so many groups.
 bool refuse_filters(Importer &node, const std::vector<std::int64_t> &sizes, std::int64_t groups) {
     if (!std::all_of(sizes.begin(), sizes.end(), is_size))
         return node.refuse(fmt::format(
@@ -36,7 +35,7 @@ bool refuse_filters(Importer &node, const std::vector<std::int64_t> &sizes, std:
     return false;
 }
 
-/// Whether input number i of the node, `what` it is, has other than a number for each channel.
+/// Refuses the node and returns true if input i, its `what`, has other than a number for each channel.
 bool refuse_length(Importer &node, std::size_t i, const char *what, std::int64_t channels) {
     const Numbers *numbers = node.constant(i);
     if (!numbers || numbers->count() == channels)
@@ -46,6 +45,7 @@ bool refuse_length(Importer &node, std::size_t i, const char *what, std::int64_t
                                    what, node.input_name(i), sizes_text(numbers->sizes), channels));
 }
 
+/// Sets what is not the default of an operator's stride, dilation and padding, that before the map.
 void set_windows(Operator &op, const std::array<Window, 2> &w) {
     if (w[0].stride != 1 || w[1].stride != 1)
         op.stride = {w[0].stride, w[1].stride};
@@ -55,15 +55,17 @@ void set_windows(Operator &op, const std::array<Window, 2> &w) {
         op.dilation = {w[0].dilation, w[1].dilation};
 }
 
+/// The value with a bias of input number i, or the value itself if the node has no such constant.
 Value with_bias(Importer &node, const Value &value, std::size_t i) {
     return node.constant(i) ? node.each({.kind = OperatorKind::bias}, value, ".bias") : value;
 }
 
-/// With pixels around its images.
+/// The value with pixels of 0 around its images, by an operator `pad`.
 Value padded(Importer &node, const Value &value, const TwoSizes &begin, const TwoSizes &end) {
     return node.add({.kind = OperatorKind::pad, .pad = begin, .pad_end = end}, {value}, ".pad");
 }
 
+/// Conv of rows and columns with constant filters.
 bool convolution(Importer &node) {
     const Value *in = node.tensor(0);
     const Numbers *filters = node.constant(1);
@@ -82,8 +84,8 @@ bool convolution(Importer &node) {
     if (!w)
         return false;
     Value from = node.plain(*in);
-    // The same padding on both sides where that gives the same outputs; else pixels are put around the
-    // image first.
+    // A convolution of a network has the same padding on both sides. That will do if either side's padding
+    // gives as many outputs; else pixels are put around the image first.
     if ((*w)[0].places((*w)[0].begin) != (*w)[0].places((*w)[0].end) ||
         (*w)[1].places((*w)[1].begin) != (*w)[1].places((*w)[1].end)) {
         from = padded(node, from, {(*w)[0].begin, (*w)[1].begin}, {(*w)[0].end, (*w)[1].end});
@@ -105,8 +107,9 @@ bool convolution(Importer &node) {
     return node.give(with_bias(node, convolved, 2));
 }
 
-/// Sets what is cut off the outputs of a transposed convolution at both ends, by the node's pads or the
-/// size that it says. Less than nothing at the end: so many more pixels. Whether they are such.
+/// Sets begin and end of both windows to the pixels that are cut off the output of a transposed convolution,
+/// by the node's pads or the output_shape that it asks for. A negative end: as many pixels are appended.
+/// Returns false if the node's attributes are none of a transposed convolution.
 bool set_transposed_pads(Importer &node, std::array<Window, 2> &w) {
     const std::vector<std::int64_t> more = node.integers("output_padding", {0, 0}),
                                     said = node.integers("output_shape");
@@ -116,6 +119,7 @@ bool set_transposed_pads(Importer &node, std::array<Window, 2> &w) {
         return false;
     for (std::size_t i = 0; i < 2; ++i) {
         Window &its = w[i];
+        // Pixels that the filters reach, and pixels of the output.
         const std::int64_t reached = (its.input - 1) * its.stride + (its.window - 1) * its.dilation + 1;
         const std::int64_t out = !said.empty() ? said[said.size() - 2 + i]
                                  : same        ? std::min(its.input * its.stride, reached + more[i])
@@ -152,7 +156,7 @@ bool transposed(Importer &node) {
     op.outputs = sizes[1] * groups;
     op.window = {sizes[2], sizes[3]};
     set_windows(op, *w);
-    // Pixels that no filter reaches are put behind the others.
+    // A negative end becomes an operator `pad` behind: pixels that no filter reaches.
     TwoSizes end{}, more{};
     for (std::size_t i = 0; i < 2; ++i) {
         const std::int64_t its = (*w)[i].end;
@@ -168,10 +172,12 @@ bool transposed(Importer &node) {
     return node.give(with_bias(node, out, 2));
 }
 
+/// MaxPool or AveragePool of rows and columns, of whose outputs only the first is read.
 bool pooling(Importer &node) {
     const Value *in = node.tensor(0);
     const std::vector<std::int64_t> window = node.integers("kernel_shape");
-    const std::vector<std::string> indices = node.other_outputs();
+    const std::vector<std::string> indices =
+        node.other_outputs(); // of a MaxPool: where its largest numbers lie
     const auto is_read = [&](const std::string &name) { return node.readers_of(name) > 0; };
     if (!in || std::any_of(indices.begin(), indices.end(), is_read))
         return false;
@@ -188,7 +194,8 @@ bool pooling(Importer &node) {
     for (std::size_t i = 0; i < 2; ++i) {
         const Window &its = (*w)[i];
         begin[i] = its.begin, end[i] = its.end;
-        if (ceil) { // as if there were more pixels at the end, unless a window had none of the others
+        if (ceil) { // windows may hang over the end, unless one would begin behind the image: as if padded
+                    // more
             std::int64_t places =
                 (its.input + its.begin + its.end - its.window + its.stride - 1) / its.stride + 1;
             if ((places - 1) * its.stride >= its.input + its.begin)
@@ -199,7 +206,8 @@ bool pooling(Importer &node) {
         }
     }
     const bool hangs_over = means && counts_pad && over != TwoSizes{};
-    if (hangs_over) { // the padding counts, what lies behind it does not: here it is part of the image
+    // Of a mean the padding counts and what lies behind it does not: the padding becomes part of the image.
+    if (hangs_over) {
         const TwoSizes behind{(*w)[0].end, (*w)[1].end};
         if (begin != TwoSizes{} || behind != TwoSizes{})
             from = padded(node, from, begin, behind);
@@ -215,13 +223,14 @@ bool pooling(Importer &node) {
     return node.give(node.add(std::move(op), {from}));
 }
 
+/// A pooling over all pixels of a channel, or a reduction over all axes but the images' and one.
 bool global_pooling(Importer &node) {
     const Value *in = node.tensor(0);
     const bool reduces = node.type().starts_with("Reduce");
     if (!in || (!reduces && in->view.rank() != 4) || in->view.rank() < 3)
         return false;
     const std::size_t rank = in->view.rank();
-    std::vector<bool> gone(rank, false);
+    std::vector<bool> gone(rank, false); // axes that are reduced
     for (const std::int64_t axis :
          reduces ? as_integers(node.given(1, "axes")) : std::vector<std::int64_t>{2, 3}) {
         const auto at = in->axis(axis);
@@ -229,15 +238,15 @@ bool global_pooling(Importer &node) {
             return false;
         gone[*at] = true;
     }
-    // All sizes but one, which is that of the channels. Where the numbers lie otherwise they are moved first.
-    const auto its = static_cast<std::size_t>(std::find(gone.begin() + 1, gone.end(), false) - gone.begin());
+    // One axis is left: the channels. If the numbers lie otherwise they are moved first.
+    const auto left = static_cast<std::size_t>(std::find(gone.begin() + 1, gone.end(), false) - gone.begin());
     if (!node.known_from(1) ||
         std::count(gone.begin(), gone.end(), true) != static_cast<std::ptrdiff_t>(rank) - 2)
         return false;
-    if (!in->has_channels_at(its) && rank > 4)
+    if (!in->has_channels_at(left) && rank > 4)
         return false;
-    const Value from = in->has_channels_at(its) ? *in : node.plain(*in);
-    if (!from.has_channels_at(its))
+    const Value from = in->has_channels_at(left) ? *in : node.plain(*in);
+    if (!from.has_channels_at(left))
         return false;
     const bool means = node.type() == "GlobalAveragePool" || node.type() == "ReduceMean";
     const Value out = node.add({.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling,
@@ -245,15 +254,17 @@ bool global_pooling(Importer &node) {
                                {from});
     const View channels = View::of_numbers(out.shape[0]);
     std::vector<std::int64_t> sizes(rank, 1);
-    sizes[its] = out.shape[0];
+    sizes[left] = out.shape[0];
     return node.give(out, node.integer("keepdims", 1) != 0 ? *channels.reshaped(sizes) : channels);
 }
 
-/// `outputs_at` is which of the two sizes of the weights is that of the outputs, `bias` the number of the
-/// input with what is added.
-bool dense(Importer &node, const Value &in, const Numbers &weights, std::size_t outputs_at,
+constexpr std::size_t no_input = 99; ///< number of an input that no node has
+
+/// Takes the node as a dense layer. `outputs_axis`: which of the two axes of the weights is that of the
+/// outputs. `bias`: number of the input that is added; it may be left out, or no_input.
+bool dense(Importer &node, const Value &in, const Numbers &weights, std::size_t outputs_axis,
            std::size_t bias) {
-    const std::int64_t outputs = weights.sizes[outputs_at], inputs = weights.sizes[1 - outputs_at];
+    const std::int64_t outputs = weights.sizes[outputs_axis], inputs = weights.sizes[1 - outputs_axis];
     const Numbers *added = node.constant(bias);
     const bool same_for_all_images =
         !added || added->count() == 1 || (added->count() == outputs && added->sizes.back() == outputs);
@@ -264,7 +275,7 @@ bool dense(Importer &node, const Value &in, const Numbers &weights, std::size_t 
             fmt::format("its input has {} numbers of an image, its weights are for {}; expected as "
                         "many. Correct the shape of '{}', or export the model again",
                         elements(in.shape), inputs, node.input_name(1)));
-    const Value from = in.view.in_order() ? in : node.plain(in); // a dense layer reads numbers in any sizes
+    const Value from = in.view.in_order() ? in : node.plain(in); // a dense layer reads an image in any shape
     const Value out =
         with_bias(node, node.add({.kind = OperatorKind::dense, .outputs = outputs}, {from}), bias);
     return node.give(out, View::of_numbers(out.shape[0]));
@@ -281,6 +292,7 @@ bool gemm(Importer &node) {
     return dense(node, *in, *weights, node.integer("transB", 0) != 0 ? 0 : 1, 2);
 }
 
+/// A tensor times weights: a dense layer, or over the channels of each pixel a 1 x 1 convolution.
 bool matmul(Importer &node) {
     const Value *in = node.tensor(0);
     const Numbers *weights = node.constant(1);
@@ -293,7 +305,7 @@ bool matmul(Importer &node) {
     if (!is_size(outputs))
         return false;
     if (in->view.rank() == 2)
-        return dense(node, *in, *weights, 1, 99);
+        return dense(node, *in, *weights, 1, no_input);
     const std::int64_t inputs = in->view.size(in->view.rank() - 1);
     if (in->view.rank() > 2 && inputs != weights->sizes[0])
         return node.refuse(
@@ -303,17 +315,18 @@ bool matmul(Importer &node) {
     const auto view = in->with_channels(in->view.rank() - 1, outputs);
     if (!view || weights->sizes[0] != in->shape[0])
         return false;
-    // Of channels, pixel by pixel.
+    // Over channels at each pixel: a 1 x 1 convolution.
     return node.give(
         node.add({.kind = OperatorKind::convolution, .outputs = outputs, .window = TwoSizes{1, 1}}, {*in}),
         *view);
 }
 
-/// Folded into the convolution before it where nothing else reads that.
+/// A scale and a bias for each channel. If nothing else reads the layer before it, that takes them into its
+/// filters and bias: weights are drawn, so only operators matter.
 bool batch_norm(Importer &node) {
     const Value *in = node.tensor(0);
     const bool training =
-        node.integer("training_mode", 0) != 0 || !node.other_outputs().empty(); // as opsets before 14 say it
+        node.integer("training_mode", 0) != 0 || !node.other_outputs().empty(); // outputs: before opset 14
     if (!in || training || node.integer("spatial", 1) == 0 || !in->has_channels_at(1))
         return false;
     for (const auto &[i, what] : {std::pair{1, "scale"}, {2, "bias"}, {3, "mean"}, {4, "variance"}})
@@ -334,6 +347,7 @@ bool batch_norm(Importer &node) {
     return node.give(node.each({.kind = OperatorKind::bias}, scaled, ".bias"));
 }
 
+/// Over the channels of a pixel, with scale and bias; not over several axes.
 bool layer_norm(Importer &node) {
     const Value *in = node.tensor(0);
     const std::int64_t axis = node.integer("axis", -1);

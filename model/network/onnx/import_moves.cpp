@@ -14,7 +14,7 @@
 namespace convcast::onnx {
 namespace {
 
-/// What gives the numbers of its input as they are; a Cast only to another type of real numbers.
+/// A node that gives the numbers of its input as they are; a Cast only if it casts to real numbers.
 bool pass_on(Importer &node) {
     const bool passes =
         node.passes_on(node.onnx()) && (node.type() != "Cast" || is_real_type(node.integer("to", 1)));
@@ -27,19 +27,21 @@ bool transpose(Importer &node) {
     return order && order->front() == 0 && node.give(*in, in->view.transposed(*order));
 }
 
+/// Squeeze or Unsqueeze.
 bool squeeze(Importer &node) {
     const Value *in = node.tensor(0);
     if (!in || !node.known_from(1))
         return false;
     const std::vector<double> axes = node.given(1, "axes");
     const auto sizes = with_or_without_ones(node.onnx(), in->view.sizes(), axes, 1);
-    // The only image of a batch goes with the other sizes of 1: then the axes have other numbers here.
+    // A Squeeze without axes takes the axis of a batch of one image out too, which a view keeps. Axes would
+    // then be counted differently here and in the file, unless only one more is left.
     const bool one_image = node.type() == "Squeeze" && axes.empty() && node.images() == 1;
     return sizes && !(one_image && sizes->size() > 2) && node.give(*in, *in->view.reshaped(*sizes));
 }
 
-/// Gives the value under these sizes, of which 0 keeps one and -1 follows from the others. False where
-/// the first is not that of the images, or the numbers are not as many.
+/// Gives the value under these sizes, in which 0 keeps one and -1 follows from the others. False if the first
+/// is not that of the images, or if the count of numbers would change.
 bool reshape_to(Importer &node, Value value, std::vector<std::int64_t> sizes) {
     if (sizes.empty() || (node.images() > 1 && sizes.front() == 1))
         return false; // all images as one
@@ -62,6 +64,7 @@ bool reshape(Importer &node) {
     return in && sizes && sizes->known() && reshape_to(node, *in, as_integers(sizes->values));
 }
 
+/// To images and numbers.
 bool flatten(Importer &node) {
     const Value *in = node.tensor(0);
     const std::int64_t axis = node.integer("axis", 1);
@@ -69,6 +72,7 @@ bool flatten(Importer &node) {
            reshape_to(node, *in, {0, -1});
 }
 
+/// Along the axis that is the channels of all parts, or else axis 1 of tensors that are put in order first.
 bool concat(Importer &node) {
     std::vector<Value> parts;
     for (std::size_t i = 0; i < node.inputs(); ++i) {
@@ -83,11 +87,11 @@ bool concat(Importer &node) {
     std::int64_t channels = 0;
     for (const Value &part : parts)
         channels += part.shape[0];
-    bool by_channel = true; // of tensors whose channels lie the same
+    bool by_channel = true; // the axis is the channels of all parts, whose other axes lie alike
     for (const Value &part : parts) {
-        const auto its = part.with_channels(axis, channels);
-        by_channel = by_channel && its && (&part == &parts.front() || *its == *view);
-        view = by_channel ? its : view;
+        const auto joined = part.with_channels(axis, channels);
+        by_channel = by_channel && joined && (&part == &parts.front() || *joined == *view);
+        view = by_channel ? joined : view;
     }
     const ImageShape map = parts.front().shape;
     if (by_channel) {
@@ -103,7 +107,7 @@ bool concat(Importer &node) {
     return node.give(out, by_channel ? *view : View::of_rank(parts.front().view.rank(), out.shape));
 }
 
-/// A part of a tensor of images, channels, rows and columns.
+/// A part of a tensor: `count` channels, rows and columns from `begin` on, `step` apart. `end`: of its name.
 Value part(Importer &node, const Value &from, const ImageShape &begin, const ImageShape &count,
            const ImageShape &step, const std::string &end) {
     Operator op{.kind = OperatorKind::slice, .begin = begin, .output = count};
@@ -112,6 +116,7 @@ Value part(Importer &node, const Value &from, const ImageShape &begin, const Ima
     return node.add(std::move(op), {from}, end);
 }
 
+/// An operator `slice` for each output: of the sizes that the node says, or of equal ones.
 bool split(Importer &node) {
     const Value *in = node.tensor(0);
     if (!in || in->view.rank() > 4)
@@ -119,7 +124,7 @@ bool split(Importer &node) {
     const auto axis = in->axis(node.integer("axis", 0));
     if (!axis || !node.known_from(1))
         return false;
-    std::vector<std::int64_t> counts = as_integers(node.given(1, "split"));
+    std::vector<std::int64_t> counts = as_integers(node.given(1, "split")); // sizes of the parts
     const std::int64_t all = in->view.size(*axis);
     if (counts.empty() && node.outputs() == 0)
         return false;
@@ -145,6 +150,7 @@ bool split(Importer &node) {
     return true;
 }
 
+/// A Slice that leaves the images whole.
 bool slice(Importer &node) {
     const Value *in = node.tensor(0);
     const std::vector<std::int64_t> starts = as_integers(node.given(1, "starts")),
@@ -162,6 +168,7 @@ bool slice(Importer &node) {
         const std::int64_t by = i < steps.size() ? steps[i] : 1;
         if (axis < 0 || axis >= rank || by < 1)
             return false;
+        // Of any number of images a slice is whole if it ends behind any batch: 2^31 - 1 or more.
         const std::int64_t any_images = node.images() > 0 ? node.images() : most_size - 1,
                            size = axis == 0 ? any_images : in->view.size(static_cast<std::size_t>(axis));
         const auto place = [&](std::int64_t at) {
@@ -182,6 +189,7 @@ bool slice(Importer &node) {
     return node.give(out, View::of_rank(in->view.rank(), out.shape));
 }
 
+/// A Pad of rows and columns by a constant.
 bool pad(Importer &node) {
     const Value *in = node.tensor(0);
     const std::vector<std::int64_t> pads = as_integers(node.given(1, "pads"));
@@ -211,18 +219,18 @@ bool pad(Importer &node) {
                                                               : node.add(std::move(op), {node.plain(*in)}));
 }
 
-/// Rows or columns of an input and of its output, and how far from each other in the input the places of
-/// two neighbours of the output lie.
+/// A resize along rows, or along columns.
 struct Resized {
-    std::int64_t in = 1, out = 1;
-    double step = 1.0;
+    std::int64_t in = 1, out = 1; ///< rows of the input and of the output
+    double step = 1.0;            ///< rows of the input between the places of two neighbours of the output
 
     double ratio() const { return static_cast<double>(in) / static_cast<double>(out); }
 };
 
-/// Whether a nearest resize takes row floor(y in / out) for each row y of its output.
+/// Whether a nearest resize takes row floor(y in / out) for each row y of its output, which
+/// ResizeMode::nearest does. Its attributes allow many rules, which are tried out on all rows.
 bool takes_floors(const std::string &transform, const std::string &rounds, const Resized &its) {
-    constexpr std::int64_t most_rows = 1 << 20;
+    constexpr std::int64_t most_rows = 1 << 20; // chosen: above this only broken files come
     const bool middles = transform == "half_pixel", shifted = transform == "tf_half_pixel_for_nn";
     if ((!middles && !shifted && transform != "asymmetric") || its.out > most_rows)
         return false;
@@ -240,16 +248,17 @@ bool takes_floors(const std::string &transform, const std::string &rounds, const
     return true;
 }
 
-/// The rule by which the node finds places in its input; absent where a network's file has none like it.
+/// The mode of a network's resize that finds places in its input as the node does; absent if there is none.
+/// `old`: of opset 10 or before, when nodes had no attributes for it.
 std::optional<ResizeMode> resize_mode(Importer &node, bool old, const std::array<Resized, 2> &sizes) {
-    const std::string mode = node.text("mode"), said = node.text("coordinate_transformation_mode"),
-                      places = old            ? "asymmetric"
-                               : said.empty() ? "half_pixel"
-                                              : said;
+    const std::string mode = node.text("mode"), given = node.text("coordinate_transformation_mode"),
+                      places = old             ? "asymmetric"
+                               : given.empty() ? "half_pixel"
+                                               : given;
     const auto all = [&](const auto &holds) { return holds(sizes[0]) && holds(sizes[1]); };
     if (mode.empty() || mode == "nearest") {
         const bool floors = all([&](const Resized &its) {
-            const std::string rounds = its.step > 1.0 ? "ceil" : "floor"; // until opset 10
+            const std::string rounds = its.step > 1.0 ? "ceil" : "floor"; // as opset 10 rounds
             return takes_floors(places, old ? rounds : node.text("nearest_mode"), its);
         });
         return floors ? std::optional(ResizeMode::nearest) : std::nullopt;
@@ -267,6 +276,7 @@ std::optional<ResizeMode> resize_mode(Importer &node, bool old, const std::array
     return std::nullopt;
 }
 
+/// Resize or Upsample of rows and columns, by factors or to sizes.
 bool resize(Importer &node) {
     const Value *in = node.tensor(0);
     // Until opset 10, in which a Resize has one input beside the image.
@@ -276,16 +286,16 @@ bool resize(Importer &node) {
         (!policy.empty() && policy != "stretch"))
         return false;
     const std::vector<double> scales = node.given(old ? 1 : 2, "scales"), sizes = node.given(3, "");
-    const std::vector<double> &said = sizes.empty() ? scales : sizes;
+    const std::vector<double> &wanted = sizes.empty() ? scales : sizes; // by axis
     const std::vector<std::int64_t> axes = node.integers("axes", {0, 1, 2, 3});
-    if (said.size() != axes.size())
+    if (wanted.size() != axes.size())
         return false;
     const Value from = node.plain(*in);
     std::array<Resized, 2> its{Resized{from.shape[1], from.shape[1]}, Resized{from.shape[2], from.shape[2]}};
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const std::int64_t axis = axes[i] < 0 ? axes[i] + 4 : axes[i];
         const bool stays =
-            sizes.empty() ? said[i] == 1.0 : axis == 0 || said[i] == static_cast<double>(from.shape[0]);
+            sizes.empty() ? wanted[i] == 1.0 : axis == 0 || wanted[i] == static_cast<double>(from.shape[0]);
         if (axis < 0 || axis > 3 || (axis < 2 && !stays))
             return false;
         if (axis < 2)
@@ -293,13 +303,14 @@ bool resize(Importer &node) {
         Resized &size = its[static_cast<std::size_t>(axis) - 2];
         const double out =
             sizes.empty()
-                ? static_cast<double>(std::floor(static_cast<float>(said[i]) * static_cast<float>(size.in)))
-                : said[i];
+                ? static_cast<double>(std::floor(static_cast<float>(wanted[i]) * static_cast<float>(size.in)))
+                : wanted[i];
         if (!(out >= 1.0 && out <= static_cast<double>(most_size)))
             return false;
         size.out = static_cast<std::int64_t>(out);
-        const double step = sizes.empty() ? 1.0 / said[i] : size.ratio(), ratio = size.ratio();
-        size.step = std::abs(step - ratio) < 1e-6 * ratio ? ratio : step; // a factor is rounded
+        const double step = sizes.empty() ? 1.0 / wanted[i] : size.ratio(), ratio = size.ratio();
+        constexpr double rounding = 1e-6; // of a factor, which files have as a float
+        size.step = std::abs(step - ratio) < rounding * ratio ? ratio : step;
     }
     Operator op{.kind = OperatorKind::resize,
                 .mode = resize_mode(node, old, its),
@@ -309,9 +320,10 @@ bool resize(Importer &node) {
     return node.give(op.output == from.shape ? *in : node.add(std::move(op), {from}));
 }
 
+/// A Softmax over all numbers of an image.
 bool softmax(Importer &node) {
     const Value *in = node.tensor(0);
-    const bool old = node.opset().value_or(13) < 13; // then over that axis and all behind it
+    const bool old = node.opset().value_or(13) < 13; // before opset 13 it is over the axis and all behind it
     const auto axis = in ? in->axis(node.integer("axis", old ? 1 : -1)) : std::nullopt;
     if (!axis)
         return false;

@@ -18,11 +18,12 @@
 namespace convcast {
 namespace {
 
-constexpr std::size_t most_numbers = 4096; ///< of a tensor of sizes
+/// Of a constant that is computed here: chosen, far more than a tensor of sizes has.
+constexpr std::size_t most_numbers = 4096;
 
 using Inputs = std::vector<std::optional<Numbers>>;
 
-/// A number of an output from those of its inputs; only the first `inputs` of them are given.
+/// How a node computes a number of its output from those at the same place of its `inputs` inputs.
 struct ElementFunction {
     std::size_t inputs = 1;
     double (*of)(const std::array<double, 3> &in) = nullptr;
@@ -39,7 +40,7 @@ const std::map<std::string, ElementFunction> element_functions = {
     {"Add", {2, [](const auto &in) { return in[0] + in[1]; }}},
     {"Sub", {2, [](const auto &in) { return in[0] - in[1]; }}},
     {"Mul", {2, [](const auto &in) { return in[0] * in[1]; }}},
-    {"Div", {2, [](const auto &in) { return in[0] / in[1]; }}}, // of integers: without its fraction
+    {"Div", {2, [](const auto &in) { return in[0] / in[1]; }}}, // computed() truncates that of integers
     {"Mod", {2, [](const auto &in) { return in[0] - std::floor(in[0] / in[1]) * in[1]; }}},
     {"Pow", {2, [](const auto &in) { return std::pow(in[0], in[1]); }}},
     {"Max", {2, [](const auto &in) { return std::max(in[0], in[1]); }}},
@@ -52,8 +53,7 @@ const std::map<std::string, ElementFunction> element_functions = {
     {"Where", {3, [](const auto &in) { return in[0] != 0.0 ? in[1] : in[2]; }}},
     {"Clip", {3, [](const auto &in) { return std::max(in[1], std::min(in[0], in[2])); }}}};
 
-/// The product of sizes; most_numbers + 1 where it is more than most_numbers, or a size is negative or
-/// larger.
+/// The product of sizes; most_numbers + 1 if it is more than most_numbers, or if a size is negative.
 std::size_t count_of(const std::vector<std::int64_t> &sizes) {
     std::size_t count = 1;
     for (const std::int64_t size : sizes)
@@ -64,26 +64,28 @@ std::size_t count_of(const std::vector<std::int64_t> &sizes) {
     return count;
 }
 
-/// A list of one axis, where the numbers have no sizes of their own.
+/// The numbers as a list of one axis if they have no sizes.
 Numbers with_sizes(Numbers numbers) {
     if (numbers.sizes.empty())
         numbers.sizes = {static_cast<std::int64_t>(numbers.values.size())};
     return numbers;
 }
 
-/// Sizes without those of one, which stand for any.
+/// Sizes without those of 1, which ONNX repeats for any other size.
 std::vector<std::int64_t> without_ones(std::vector<std::int64_t> sizes) {
     std::erase(sizes, 1);
     return sizes;
 }
 
-/// Each input has the numbers of the output, or one, which stands for all.
+/// The output of a node that works number by number. Each input has as many numbers as the output, or one,
+/// which stands for all; absent for other inputs, and where a result is not finite.
 std::optional<Numbers> by_element(const ElementFunction &function, const Inputs &in) {
-    const Numbers *longest = &*in[0];
+    const Numbers *longest =
+        &*in[0]; // has the sizes of the output; of equally many numbers that of more axes
     bool real = false;
     for (const std::optional<Numbers> &each : in) {
-        const std::pair its(each->values.size(), each->sizes.size());
-        longest = its > std::pair(longest->values.size(), longest->sizes.size()) ? &*each : longest;
+        const std::pair lengths(each->values.size(), each->sizes.size());
+        longest = lengths > std::pair(longest->values.size(), longest->sizes.size()) ? &*each : longest;
         for (const double value : each->values)
             real = real || each->real || (std::isfinite(value) && value != std::floor(value));
     }
@@ -106,7 +108,8 @@ std::optional<Numbers> by_element(const ElementFunction &function, const Inputs 
     return out;
 }
 
-/// What lies at `places` along an axis, in their order.
+/// The numbers at `places` along an axis, in the order of the places, which may be counted from the end.
+/// Absent if a place is not there, or if there would be too many numbers.
 std::optional<Numbers> taken(const Numbers &from, std::size_t axis, const std::vector<double> &places) {
     if (axis >= from.sizes.size() || count_of(from.sizes) != from.values.size())
         return std::nullopt;
@@ -114,43 +117,45 @@ std::optional<Numbers> taken(const Numbers &from, std::size_t axis, const std::v
     out.sizes[axis] = static_cast<std::int64_t>(places.size());
     if (places.empty() || from.values.empty())
         return out;
-    std::size_t inner = 1, outer = 1;
+    std::size_t inner = 1, outer = 1; // numbers of all axes behind this one; and of all before it
     for (std::size_t i = 0; i < from.sizes.size(); ++i)
         (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(from.sizes[i]);
     if (outer * inner * places.size() > most_numbers)
         return std::nullopt;
     const auto size = static_cast<double>(from.sizes[axis]);
     for (std::size_t i = 0; i < outer; ++i)
-        for (double at : places) {
-            at += at < 0.0 ? size : 0.0;
-            if (!(at >= 0.0 && at < size))
+        for (double place : places) {
+            place += place < 0.0 ? size : 0.0;
+            if (!(place >= 0.0 && place < size))
                 return std::nullopt;
             const std::size_t begin =
-                (i * static_cast<std::size_t>(size) + static_cast<std::size_t>(at)) * inner;
+                (i * static_cast<std::size_t>(size) + static_cast<std::size_t>(place)) * inner;
             for (std::size_t j = begin; j < begin + inner; ++j)
                 out.values.push_back(from.values[j]);
         }
     return out;
 }
 
-/// An axis of `rank`, which may be counted from the end; absent where there is none such.
+/// The index of one of `rank` axes, which may be counted from the end; absent if there is no such axis.
 std::optional<std::size_t> axis_of(double axis, std::size_t rank) {
     const double place = axis < 0.0 ? axis + static_cast<double>(rank) : axis;
     return place >= 0.0 && place < static_cast<double>(rank) ? std::optional(static_cast<std::size_t>(place))
                                                              : std::nullopt;
 }
 
+/// The numbers at the places of input 1 along an axis of input 0.
 std::optional<Numbers> gather(const OnnxNode &node, const Inputs &in) {
     const Numbers from = with_sizes(*in[0]);
     const std::optional<std::size_t> axis = axis_of(attribute(node, "axis", {0.0})[0], from.sizes.size());
     std::optional<Numbers> out = axis ? taken(from, *axis, in[1]->values) : std::nullopt;
-    if (out) { // the axis becomes those of the places: none, where they are one number without sizes
+    if (out) { // in place of the axis the output has the axes of the places; none, if they are one number
         const auto place = out->sizes.begin() + static_cast<std::ptrdiff_t>(*axis);
         out->sizes.insert(out->sizes.erase(place), in[1]->sizes.begin(), in[1]->sizes.end());
     }
     return out;
 }
 
+/// Starts, ends, axes and steps are inputs, or before opset 10 attributes. Absent if they do not fit.
 std::optional<Numbers> slice(const OnnxNode &node, const Inputs &in) {
     const auto given = [&](std::size_t input, const char *name) {
         return in.size() > input && in[input] ? in[input]->values : attribute(node, name);
@@ -164,7 +169,8 @@ std::optional<Numbers> slice(const OnnxNode &node, const Inputs &in) {
         if (ends.size() != starts.size() || !axis || step == 0.0 || step != std::floor(step))
             return std::nullopt;
         const auto size = static_cast<double>(out->sizes[*axis]);
-        const double before = step < 0.0 ? -1.0 : 0.0; // how far both ends reach: one place earlier backwards
+        // Backwards a slice starts at size - 1 at the latest and ends at -1, in front of the first number.
+        const double before = step < 0.0 ? -1.0 : 0.0;
         const auto place = [&](double at, double least) {
             return std::clamp(at < 0.0 ? at + size : at, least, std::max(least, size + before));
         };
@@ -180,6 +186,7 @@ std::optional<Numbers> slice(const OnnxNode &node, const Inputs &in) {
     return out;
 }
 
+/// Of weights, whose values are not known, only the sizes.
 std::optional<Numbers> transpose(const OnnxNode &node, const Numbers &from) {
     const std::size_t rank = from.sizes.size();
     const std::optional<std::vector<std::size_t>> order = order_of(node, rank);
@@ -192,10 +199,10 @@ std::optional<Numbers> transpose(const OnnxNode &node, const Numbers &from) {
     for (std::size_t axis = 0; axis < rank; ++axis)
         out.sizes[axis] = from.sizes[(*order)[axis]];
     for (std::size_t i = 0; from.known() && i < out.values.size(); ++i) {
-        std::size_t rest = i, at = 0;
+        std::size_t rest = i, place = 0; // place in the input of number i of the output
         for (std::size_t axis = rank; axis-- > 0; rest /= static_cast<std::size_t>(out.sizes[axis]))
-            at += rest % static_cast<std::size_t>(out.sizes[axis]) * strides[(*order)[axis]];
-        out.values[i] = from.values[at];
+            place += rest % static_cast<std::size_t>(out.sizes[axis]) * strides[(*order)[axis]];
+        out.values[i] = from.values[place];
     }
     return out;
 }
@@ -215,7 +222,7 @@ std::optional<Numbers> range(const Inputs &in) {
     return out;
 }
 
-/// Behind each other along the first axis.
+/// The inputs one behind another along the first axis; absent for another axis, or other sizes that differ.
 std::optional<Numbers> concat(const OnnxNode &node, const Inputs &in) {
     Numbers out{with_sizes(*in[0]).sizes, {}};
     out.sizes[0] = 0;
@@ -232,13 +239,14 @@ std::optional<Numbers> concat(const OnnxNode &node, const Inputs &in) {
     return out.values.size() <= most_numbers ? std::optional(out) : std::nullopt;
 }
 
+/// `value` in a tensor of these sizes; absent if that is more than most_numbers.
 std::optional<Numbers> of_one_number(const std::vector<std::int64_t> &sizes, double value, bool real) {
     const std::size_t count = count_of(sizes);
     return count <= most_numbers ? std::optional(Numbers{sizes, std::vector<double>(count, value), real})
                                  : std::nullopt;
 }
 
-/// Bounds of a Clip are two inputs, either of which may be left out, or two attributes.
+/// The inputs of a Clip with both bounds, each of which may be an input, an attribute, or left out.
 Inputs with_bounds(const OnnxNode &node, Inputs in) {
     in.resize(3);
     const double none = std::numeric_limits<double>::infinity();
@@ -265,7 +273,7 @@ std::vector<double> attribute(const OnnxNode &node, const char *name, std::vecto
 }
 
 std::vector<std::int64_t> as_integers(const std::vector<double> &values) {
-    constexpr double most = 9007199254740992.0;
+    constexpr double most = 9007199254740992.0; // 2^53
     std::vector<std::int64_t> out;
     for (const double value : values)
         out.push_back(static_cast<std::int64_t>(value != value ? 0.0 : std::clamp(value, -most, most)));
@@ -296,25 +304,25 @@ std::optional<std::vector<std::int64_t>> with_or_without_ones(const OnnxNode &no
                                                               std::vector<std::int64_t> sizes,
                                                               const std::vector<double> &axes,
                                                               std::size_t first) {
-    const bool out = node.type == "Squeeze";
-    std::set<std::size_t> places;
+    const bool squeezes = node.type == "Squeeze";
+    std::set<std::size_t> ones; // axes of the input that go, or of the output that come
     for (const double axis : axes) {
-        const auto at = axis_of(axis, sizes.size() + (out ? 0 : axes.size()));
-        if (!at || *at < first || (out && sizes[*at] != 1))
+        const auto at = axis_of(axis, sizes.size() + (squeezes ? 0 : axes.size()));
+        if (!at || *at < first || (squeezes && sizes[*at] != 1))
             return std::nullopt;
-        places.insert(*at);
+        ones.insert(*at);
     }
-    if (out && axes.empty())
+    if (squeezes && axes.empty())
         for (std::size_t at = first; at < sizes.size(); ++at)
             if (sizes[at] == 1)
-                places.insert(at);
-    if (places.size() < axes.size() || (!out && axes.empty()))
+                ones.insert(at);
+    if (ones.size() < axes.size() || (!squeezes && axes.empty())) // an axis twice; an Unsqueeze of nothing
         return std::nullopt;
-    if (out)
-        for (auto at = places.rbegin(); at != places.rend(); ++at)
+    if (squeezes)
+        for (auto at = ones.rbegin(); at != ones.rend(); ++at)
             sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(*at));
     else
-        for (const std::size_t at : places)
+        for (const std::size_t at : ones)
             sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at), 1);
     return sizes;
 }
@@ -322,7 +330,7 @@ std::optional<std::vector<std::int64_t>> with_or_without_ones(const OnnxNode &no
 std::optional<std::vector<std::int64_t>> reshaped(const std::vector<std::int64_t> &from,
                                                   std::vector<std::int64_t> sizes) {
     const std::int64_t all = Numbers{from, {}}.count();
-    std::int64_t known = 1, *open = nullptr;
+    std::int64_t known = 1, *open = nullptr; // product of the sizes that are known; the one that is -1
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] == 0 && i < from.size())
             sizes[i] = from[i];
@@ -342,7 +350,7 @@ std::optional<std::vector<std::size_t>> order_of(const OnnxNode &node, std::size
     std::vector<std::size_t> order;
     for (const double axis : attribute(node, "perm"))
         order.push_back(axis_of(axis, rank).value_or(rank));
-    for (std::size_t i = rank; order.size() < rank && i-- > 0;)
+    for (std::size_t i = rank; order.size() < rank && i-- > 0;) // without the attribute axes are reversed
         order.push_back(i);
     std::vector<std::size_t> sorted = order;
     std::sort(sorted.begin(), sorted.end());
@@ -358,7 +366,7 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
             return std::nullopt;
     if (inputs.empty() || !inputs[0])
         return std::nullopt;
-    const Numbers &first = *inputs[0];
+    const Numbers &first = *inputs[0]; // up to Reshape its values need not be known: weights may be moved
     for (std::size_t i = 1; i < inputs.size(); ++i)
         if (inputs[i] && !inputs[i]->known())
             return std::nullopt;
@@ -374,10 +382,10 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
     if (node.type == "Transpose")
         return transpose(node, first);
     if (node.type == "Reshape" || node.type == "Squeeze" || node.type == "Unsqueeze") {
-        const std::vector<double> said =
+        const std::vector<double> wanted = // sizes of a Reshape, axes of the others
             inputs.size() > 1 && inputs[1] ? inputs[1]->values : attribute(node, "axes");
-        const auto sizes = node.type == "Reshape" ? reshaped(first.sizes, as_integers(said))
-                                                  : with_or_without_ones(node, first.sizes, said, 0);
+        const auto sizes = node.type == "Reshape" ? reshaped(first.sizes, as_integers(wanted))
+                                                  : with_or_without_ones(node, first.sizes, wanted, 0);
         return sizes ? std::optional(Numbers{*sizes, first.values, first.real}) : std::nullopt;
     }
     if (!first.known())

@@ -1,5 +1,5 @@
-// What a node says by its attributes; and what exporters work out of sizes: small tensors of numbers, and the
-// nodes that compute with them.
+// Attributes of ONNX nodes, and constants. Exporters write how sizes follow from each other as nodes that
+// compute with small tensors: these are computed here, so that they do not become operators of a network.
 #pragma once
 
 #include "model/record/onnx_graph.hpp"
@@ -14,18 +14,19 @@
 
 namespace convcast {
 
-/// A constant: weights, of which only the sizes matter, or few numbers, which are known.
+/// A constant: weights, of which only the sizes are known, or a few numbers with their values.
 struct Numbers {
-    std::vector<std::int64_t> sizes;
-    std::vector<double> values; ///< none where they are not known
-    bool real = false;          ///< by a cast or a fraction; else they are taken as integers, as sizes are
+    std::vector<std::int64_t> sizes; ///< of its axes; none: one number
+    std::vector<double> values;      ///< none: they are not known
+    bool real = false; ///< floating-point; else they are integers, as sizes are: a Div truncates
 
     /// The product of the sizes, at most 2^31.
     std::int64_t count() const;
+    /// Whether the values are known.
     bool known() const { return static_cast<std::int64_t>(values.size()) == count(); }
 };
 
-/// Whether elements of a type, by its number in ONNX, are float, half, double or bfloat16.
+/// Whether an element type, by its number in ONNX, is float, half, double or bfloat16.
 inline bool is_real_type(std::int64_t type) {
     return type == 1 || type == 10 || type == 11 || type == 16;
 }
@@ -35,40 +36,44 @@ inline bool is_real(const OnnxTensor &constant) {
     return constant.type.find("float") != std::string::npos || constant.type == "double";
 }
 
-/// The sizes that a Squeeze or Unsqueeze leaves of these by its axes; those before `first` stay. A Squeeze
-/// without axes takes all sizes of 1 out. Absent where the axes are none such.
+/// The sizes behind a Squeeze or Unsqueeze, which takes axes of size 1 out or puts them in; those before
+/// `first` stay. A Squeeze without `axes` takes all of size 1 out. Absent if it cannot have these axes.
 std::optional<std::vector<std::int64_t>> with_or_without_ones(const OnnxNode &node,
                                                               std::vector<std::int64_t> sizes,
                                                               const std::vector<double> &axes,
                                                               std::size_t first);
-/// The sizes that a Reshape of `from` to `sizes` gives, of which 0 keeps one and -1 follows from the others.
-/// Absent where the numbers are not as many.
+/// The sizes behind a Reshape of a tensor of sizes `from` to `sizes`, in which 0 keeps the size of that axis
+/// and -1 follows from the others. Absent if the count of numbers would change.
 std::optional<std::vector<std::int64_t>> reshaped(const std::vector<std::int64_t> &from,
                                                   std::vector<std::int64_t> sizes);
-/// The order in which a Transpose puts so many axes; absent where it is none.
+/// The order in which a Transpose puts `rank` axes: axis i of its output is axis order[i] of its input.
+/// Absent if its attribute is no such order.
 std::optional<std::vector<std::size_t>> order_of(const OnnxNode &node, std::size_t rank);
 
-/// What a node gives of constants; absent where it is none of those that compute with sizes or only change
-/// them, or an input is missing or not known that it computes with.
+/// The output of a node whose inputs are all constants (absent: the node leaves that input out). Absent if
+/// the node's type is not computed here, or if the values of an input that it computes with are not known.
 std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::optional<Numbers>> &inputs);
 
-/// Of a node: an attribute's numbers; `otherwise` where it has none.
+/// The numbers of a node's attribute, one or several; `otherwise` if it has no such attribute.
 std::vector<double> attribute(const OnnxNode &node, const char *name, std::vector<double> otherwise = {});
 std::vector<std::int64_t> integers(const OnnxNode &node, const char *name,
                                    std::vector<std::int64_t> otherwise = {});
+/// The text of a node's attribute; "" if it has none.
 std::string attribute_text(const OnnxNode &node, const char *name);
+/// Without fractions, and within what a double has exactly (+-2^53); NaN becomes 0.
 std::vector<std::int64_t> as_integers(const std::vector<double> &values);
 
 namespace onnx {
+/// Of an axis or a constant: no tensor has more numbers, and a product of two fits an int64.
 inline constexpr std::int64_t most_size = std::int64_t{1} << 31;
 
-/// Rows and columns of a node's window over a map, with the padding that the node's auto_pad asks for. Throws
-/// UsageError where the node's attributes are not those of two directions or are out of range.
+/// The window of a convolution or pooling node along rows and along columns of a `map`, with the padding that
+/// auto_pad asks for. Throws UsageError if attributes are not of two directions or out of range.
 std::array<Window, 2> windows_of(const OnnxNode &node, const std::array<std::int64_t, 2> &map,
                                  const std::array<std::int64_t, 2> &window);
-/// "1 x 64 x ? x ?"
+/// "1 x 64 x ? x ?": a size below 1 is not known.
 std::string sizes_text(const std::vector<std::int64_t> &sizes);
-/// Why filters do not fit an input.
+/// Why filters with `filters` channels do not fit an input, a sentence.
 std::string other_channels(std::int64_t channels, std::int64_t groups, std::int64_t filters);
 } // namespace onnx
 

@@ -10,7 +10,7 @@
 namespace convcast {
 namespace {
 
-/// Without factors of size 1, neighbours that lie in order taken together.
+/// Without factors of size 1; neighbours that lie in order are one factor.
 std::vector<Factor> joined(const std::vector<Factor> &factors) {
     std::vector<Factor> out;
     for (const Factor &factor : factors) {
@@ -26,9 +26,9 @@ std::vector<Factor> joined(const std::vector<Factor> &factors) {
 
 } // namespace
 
-View::View(std::vector<ViewSize> sizes) : sizes_(std::move(sizes)) {
-    for (ViewSize &size : sizes_)
-        size = joined(size);
+View::View(std::vector<ViewAxis> axes) : axes_(std::move(axes)) {
+    for (ViewAxis &axis : axes_)
+        axis = joined(axis);
 }
 
 View View::of_images(const ImageShape &shape) {
@@ -42,13 +42,13 @@ View View::of_numbers(std::int64_t count) {
 View View::of_rank(std::size_t rank, const ImageShape &shape) {
     View view = of_images(shape);
     while (view.rank() > std::max<std::size_t>(rank, 1))
-        view.sizes_.pop_back();
+        view.axes_.pop_back();
     return view;
 }
 
-std::int64_t View::size(std::size_t at) const {
+std::int64_t View::size(std::size_t axis) const {
     std::int64_t product = 1;
-    for (const Factor &factor : sizes_[at])
+    for (const Factor &factor : axes_[axis])
         product *= factor.size;
     return product;
 }
@@ -62,8 +62,8 @@ std::vector<std::int64_t> View::sizes() const {
 
 std::vector<Factor> View::factors() const {
     std::vector<Factor> all;
-    for (const ViewSize &size : sizes_)
-        all.insert(all.end(), size.begin(), size.end());
+    for (const ViewAxis &axis : axes_)
+        all.insert(all.end(), axis.begin(), axis.end());
     return joined(all);
 }
 
@@ -73,22 +73,23 @@ bool View::in_order() const {
 }
 
 std::optional<View> View::reshaped(const std::vector<std::int64_t> &sizes) const {
-    std::vector<Factor> left = factors();
+    std::vector<Factor> left = factors();   // that no axis has yet
     std::reverse(left.begin(), left.end()); // the slowest last
-    std::vector<ViewSize> out = {{}};
+    std::vector<ViewAxis> out = {{}};       // the images
     for (std::size_t i = 1; i < sizes.size(); ++i) {
-        ViewSize &size = out.emplace_back();
-        for (std::int64_t wanted = sizes[i]; wanted > 1;) {
+        ViewAxis &axis = out.emplace_back();
+        for (std::int64_t wanted = sizes[i];
+             wanted > 1;) { // the axis takes slow factors until it has its size
             if (left.empty())
                 return std::nullopt;
             Factor &slowest = left.back();
             if (wanted % slowest.size == 0) {
-                size.push_back(slowest);
+                axis.push_back(slowest);
                 wanted /= slowest.size;
                 left.pop_back();
-            } else if (slowest.size % wanted == 0) {
+            } else if (slowest.size % wanted == 0) { // its slow part; the fast part is left for the next axes
                 slowest.size /= wanted;
-                size.push_back({wanted, slowest.size * slowest.stride});
+                axis.push_back({wanted, slowest.size * slowest.stride});
                 wanted = 1;
             } else {
                 return std::nullopt;
@@ -99,20 +100,20 @@ std::optional<View> View::reshaped(const std::vector<std::int64_t> &sizes) const
 }
 
 View View::transposed(const std::vector<std::size_t> &order) const {
-    std::vector<ViewSize> out;
-    for (const std::size_t at : order)
-        out.push_back(sizes_[at]);
+    std::vector<ViewAxis> out;
+    for (const std::size_t axis : order)
+        out.push_back(axes_[axis]);
     return View(std::move(out));
 }
 
-std::optional<View> View::with_channels(std::size_t at, std::int64_t area, std::int64_t channels) const {
-    std::vector<ViewSize> sizes = sizes_, pixels = sizes_;
-    pixels.erase(pixels.begin() + static_cast<std::ptrdiff_t>(at));
-    const ViewSize &its = sizes_[at];
+std::optional<View> View::with_channels(std::size_t axis, std::int64_t area, std::int64_t channels) const {
+    std::vector<ViewAxis> axes = axes_, pixels = axes_;
+    pixels.erase(pixels.begin() + static_cast<std::ptrdiff_t>(axis));
+    const ViewAxis &its = axes_[axis]; // no factor: one channel
     if ((!its.empty() && (its.size() != 1 || its.front().stride != area)) || !View(pixels).in_order())
         return std::nullopt;
-    sizes[at] = {{channels, area}};
-    return View(std::move(sizes));
+    axes[axis] = {{channels, area}};
+    return View(std::move(axes));
 }
 
 ImageShape View::shape() const {

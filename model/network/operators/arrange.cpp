@@ -1,5 +1,4 @@
-// What only moves numbers: channels of several tensors behind each other, a part of a tensor, its numbers in
-// another order or under other sizes, pixels around an image, and what nothing is known of but its bytes.
+// Operators that only move numbers: concat, slice, transpose, reshape, pad, and those that are unknown.
 #include "model/network/operator_type.hpp"
 
 #include "every_operator.hpp"
@@ -34,7 +33,9 @@ void concat_forward(const OperatorStep &step, double *out) {
         out = std::copy(step.in[i], step.in[i] + elements(step.in_shapes[i]), out);
 }
 
-/// Finds the input of channel c by halves: a warp runs little of the code of many inputs.
+/// Device code that returns the number of a concat's output at channel c, which lies in one of the inputs
+/// `first` to `end` - 1. begins[i]: first channel of input i. It looks for the input by halves: of the code
+/// for many inputs a warp runs little.
 std::string input_of_channel(const std::vector<std::int64_t> &begins, std::size_t first, std::size_t end) {
     if (end - first == 1)
         return fmt::format("\n    return in[{}] + ((c - {}) * P + y) * Q + x;", first, begins[first]);
@@ -52,14 +53,14 @@ std::string concat_device(const Operator &, const std::vector<ImageShape> &input
 
 // ---- slice ----
 
-ImageShape step_of(const Operator &op) {
+ImageShape slice_step(const Operator &op) {
     return op.step.value_or(ImageShape{1, 1, 1});
 }
 
 ShapeAnswer slice_shape(const Operator &op, const std::vector<ImageShape> &inputs) {
     for (std::size_t i = 0; i < 3; ++i)
-        if (step_of(op)[i] < 1 || op.output[i] < 1 ||
-            (*op.begin)[i] + (op.output[i] - 1) * step_of(op)[i] >= inputs.front()[i])
+        if (slice_step(op)[i] < 1 || op.output[i] < 1 ||
+            (*op.begin)[i] + (op.output[i] - 1) * slice_step(op)[i] >= inputs.front()[i])
             return {std::nullopt, "begin",
                     "the slice from " + to_text(*op.begin) + " leaves its input of " +
                         to_text(inputs.front()) +
@@ -69,7 +70,7 @@ ShapeAnswer slice_shape(const Operator &op, const std::vector<ImageShape> &input
 
 void slice_forward(const OperatorStep &step, double *out) {
     const ImageShape &in = step.in_shape(), &to = step.op.output, &begin = *step.op.begin,
-                     by = step_of(step.op);
+                     by = slice_step(step.op);
     for (std::int64_t c = 0; c < to[0]; ++c)
         for (std::int64_t y = 0; y < to[1]; ++y)
             for (std::int64_t x = 0; x < to[2]; ++x)
@@ -78,16 +79,16 @@ void slice_forward(const OperatorStep &step, double *out) {
 }
 
 std::string slice_device(const Operator &op, const std::vector<ImageShape> &) {
-    const ImageShape &begin = *op.begin, by = step_of(op);
+    const ImageShape &begin = *op.begin, by = slice_step(op);
     return fmt::format("\n    return in[0][(({} + c * {}) * H + {} + y * {}) * W + {} + x * {}];", begin[0],
                        by[0], begin[1], by[1], begin[2], by[2]);
 }
 
 // ---- transpose and reshape ----
 
-/// 0 beyond 2^31, which no tensor has.
+/// The product of sizes; 0 beyond 2^31, which no tensor has.
 std::int64_t product(const std::vector<std::int64_t> &sizes) {
-    constexpr double most = 2147483648.0;
+    constexpr double most = 2147483648.0; // 2^31
     const double all =
         std::accumulate(sizes.begin(), sizes.end(), 1.0, [](double product, std::int64_t size) {
             return product * static_cast<double>(size);
@@ -103,7 +104,7 @@ ShapeAnswer transpose_shape(const Operator &op, const std::vector<ImageShape> &i
         each_once = places[i] == static_cast<std::int64_t>(i);
     const bool bounded =
         std::all_of(op.sizes->begin(), op.sizes->end(), [](std::int64_t size) { return size > 0; });
-    if (!each_once || places.size() > 8)
+    if (!each_once || places.size() > 8) // chosen: each axis is a division in the kernel
         return {std::nullopt, "order",
                 "expected each number from 0 on once, one for each of \"sizes\", for example [1, 0, 2, 3]"};
     if (!bounded || product(*op.sizes) != elements(inputs.front()) ||
@@ -114,7 +115,7 @@ ShapeAnswer transpose_shape(const Operator &op, const std::vector<ImageShape> &i
     return {op.output, "", ""};
 }
 
-/// Of each size in the order of the output, how far apart its numbers lie in the input.
+/// By axis of the output, how far apart two neighbours along it lie in the input.
 std::vector<std::int64_t> strides_of(const Operator &op) {
     std::vector<std::int64_t> strides;
     for (const std::int64_t place : *op.order)
@@ -122,10 +123,11 @@ std::vector<std::int64_t> strides_of(const Operator &op) {
     return strides;
 }
 
+/// The place of a number in the input: its index along each axis of the output times that of strides_of.
 void transpose_forward(const OperatorStep &step, double *out) {
     const std::vector<std::int64_t> strides = strides_of(step.op);
     for (std::int64_t i = 0; i < step.outputs(); ++i) {
-        std::int64_t rest = i, from = 0;
+        std::int64_t rest = i, from = 0; // place in the input of number i of the output
         for (std::size_t d = strides.size(); d-- > 0;) {
             const std::int64_t size = (*step.op.sizes)[static_cast<std::size_t>((*step.op.order)[d])];
             from += rest % size * strides[d];
@@ -181,10 +183,12 @@ std::string pad_device(const Operator &op, const std::vector<ImageShape> &) {
                        op.pad_or_none()[0], op.pad_or_none()[1], device_number(op.alpha.value_or(0.0)));
 }
 
+/// The shape that the file says.
 ShapeAnswer any_shape(const Operator &op, const std::vector<ImageShape> &) {
     return {op.output, "", ""};
 }
 
+/// The row of a kind without parameters. `device` may be nullptr: no kernel computes it.
 OperatorType moving(OperatorKind kind,
                     ShapeAnswer (*shape)(const Operator &, const std::vector<ImageShape> &),
                     void (*forward)(const OperatorStep &, double *),
@@ -201,7 +205,7 @@ OperatorType moving(OperatorKind kind,
 } // namespace
 
 std::vector<OperatorType> operators::arrange() {
-    constexpr std::size_t most_inputs = 1000;
+    constexpr std::size_t most_inputs = 1000; // chosen: far more than a concat of a known network has
     std::vector<OperatorType> rows;
     rows.push_back(moving(OperatorKind::concat, concat_shape, concat_forward, concat_device));
     rows.back().most_inputs = most_inputs, rows.back().form = DeviceForm::copy;

@@ -1,5 +1,4 @@
-// Convolution, dense layer and transposed convolution. The first two run as strategies' plans, or by the
-// kernel `dense` of executor/network/whole.cu.
+// Convolution and dense layer, which run as plans or by `dense` of whole.cu, and transposed convolution.
 #include "model/base/errors.hpp"
 #include "model/network/operator_type.hpp"
 
@@ -14,6 +13,7 @@
 namespace convcast {
 namespace {
 
+/// Why an operator cannot have its number of groups; absent if it can.
 std::optional<ShapeAnswer> wrong_groups(const Operator &op, const ImageShape &input) {
     const std::int64_t groups = op.groups.value_or(1);
     if (input[0] % groups == 0 && *op.outputs % groups == 0)
@@ -55,8 +55,8 @@ std::int64_t dense_parameters(const Operator &op, const ImageShape &input) {
     return *op.outputs * elements(input);
 }
 
-/// Calls each(output, pixel of the input, number of the parameter) for every product of a convolution with so
-/// many rows and columns of outputs.
+/// Calls each(output, pixel of the input, number of the parameter), all indices in one image or in the
+/// parameters, for every product of a convolution with `rows` and `columns` of outputs.
 template <class Each>
 void for_products(const ConvShape &shape, std::int64_t rows, std::int64_t columns, const Each &each) {
     const std::int64_t window = shape.r * shape.s, channels = shape.c / shape.groups,
@@ -74,6 +74,7 @@ void for_products(const ConvShape &shape, std::int64_t rows, std::int64_t column
                                      static_cast<std::size_t>((k * channels + c) * window + r * shape.s + s));
                         }
 }
+/// The same for a convolution or dense layer.
 template <class Each> void for_products(const OperatorStep &step, const Each &each) {
     const ConvShape shape = *as_convolution(step.op, step.in_shape(), 1);
     for_products(shape, shape.p(), shape.q(), each);
@@ -120,7 +121,7 @@ std::int64_t transposed_parameters(const Operator &op, const ImageShape &input) 
     return input[0] * (*op.outputs / op.groups.value_or(1)) * (*op.window)[0] * (*op.window)[1];
 }
 
-/// The convolution whose gradient by its input it is, from the output to the input.
+/// It is the gradient by its input of the convolution that goes from our output to our input.
 void transposed_forward(const OperatorStep &step, double *out) {
     const ImageShape &in = step.in_shape(), &to = step.op.output;
     ConvShape shape = window_shape(step.op, to);
@@ -131,6 +132,8 @@ void transposed_forward(const OperatorStep &step, double *out) {
     });
 }
 
+/// The sum over the channels of a group and the taps of a filter by which a pixel of the input reaches this
+/// output.
 std::string transposed_device(const Operator &op, const std::vector<ImageShape> &) {
     const TwoSizes stride = op.stride_or_default(), pad = op.pad_or_none(),
                    dilation = op.dilation.value_or(TwoSizes{1, 1}), window = *op.window;
@@ -152,12 +155,12 @@ std::string transposed_device(const Operator &op, const std::vector<ImageShape> 
                        fmt::arg("dilation_h", dilation[0]), fmt::arg("dilation_w", dilation[1]));
 }
 
-/// Each filter at each output pixel.
-double filtered(const Operator &op, const ImageShape &input) {
+/// Multiply-adds of a convolution: each parameter at each output pixel.
+double filter_fmas(const Operator &op, const ImageShape &input) {
     return static_cast<double>(parameters(op, input)) * static_cast<double>(op.output[1] * op.output[2]);
 }
-/// Each filter at each input pixel.
-double spread(const Operator &op, const ImageShape &input) {
+/// Multiply-adds of a transposed convolution: each parameter at each input pixel.
+double spread_fmas(const Operator &op, const ImageShape &input) {
     return static_cast<double>(transposed_parameters(op, input)) * static_cast<double>(input[1] * input[2]);
 }
 
@@ -170,7 +173,7 @@ std::vector<OperatorType> operators::convolution() {
     convolution.takes = {"stride", "pad", "dilation", "groups"};
     convolution.shape = convolution_shape;
     convolution.parameters = convolution_parameters;
-    convolution.multiply_adds = filtered;
+    convolution.multiply_adds = filter_fmas;
     convolution.forward = convolve, convolution.backward = convolve_back;
     OperatorType dense = convolution;
     dense.kind = OperatorKind::dense;
@@ -183,7 +186,7 @@ std::vector<OperatorType> operators::convolution() {
     transposed.takes = {"stride", "pad", "pad_end", "dilation", "groups"};
     transposed.shape = transposed_shape;
     transposed.parameters = transposed_parameters;
-    transposed.multiply_adds = spread;
+    transposed.multiply_adds = spread_fmas;
     transposed.forward = transposed_forward;
     transposed.form = DeviceForm::gather;
     transposed.device = transposed_device;

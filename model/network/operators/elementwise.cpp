@@ -1,4 +1,4 @@
-// What is computed number by number, so that it can be done where its input is written: a row a function.
+// Operators that work number by number: the launch that writes their input can do them before it stores.
 #include "model/network/operator_type.hpp"
 
 #include "every_operator.hpp"
@@ -7,13 +7,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 namespace convcast {
 namespace {
 
-/// Device code of e^x and of a / b. In floats by few instructions, right to 2 + 1.16 |x| and to 2 ulp: a
-/// network has such functions behind half of its convolutions.
+/// Device code of e^x and of a / b. Floats get CUDA's fast forms, whose error is at most 2 + 1.16 |x| and 2
+/// ulp: in many networks such a function follows half of the convolutions.
 std::string device_exp(const std::string &x) {
     return "(sizeof(T) == 4 ? T(__expf(float(" + x + "))) : exp(" + x + "))";
 }
@@ -27,6 +28,7 @@ double low_of(const Operator &op) {
 double high_of(const Operator &op) {
     return op.high.value_or(std::numeric_limits<double>::max());
 }
+/// hard_logistic(x) of 1/6 and 1/2.
 double hard(double x) {
     return std::clamp(x / 6.0 + 0.5, 0.0, 1.0);
 }
@@ -34,7 +36,7 @@ double logistic(double x) {
     return 1.0 / (1.0 + std::exp(-x));
 }
 
-/// A function of one number: its value.
+/// The row of a function of one number: `Value` computes it in double, `device` is its device code.
 template <class Value>
 OperatorType function(OperatorKind kind, std::vector<const char *> needs, std::vector<const char *> takes,
                       double (*operations)(const Operator &, const ImageShape &), Value,
@@ -52,7 +54,7 @@ OperatorType function(OperatorKind kind, std::vector<const char *> needs, std::v
     return row;
 }
 
-/// Its slope, by the value x and the result y, where networks that train have it.
+/// Gives a row its backward, by the slope at x with the result y. Only what is trained has one.
 template <class Slope> void set_slope(OperatorType &row, Slope) {
     row.backward = [](const OperatorStep &step, const double *out, const double *by_out,
                       const OperatorBackward &back) {
@@ -67,12 +69,11 @@ std::int64_t channels_of(const Operator &, const ImageShape &input) {
     return input[0];
 }
 
-template <bool Scale> void by_channel(const OperatorStep &step, double *out) {
+/// `Operation` of each number and its channel's parameter: std::plus of a bias, std::multiplies of a scale.
+template <class Operation> void by_channel(const OperatorStep &step, double *out) {
     const std::int64_t area = step.in_shape()[1] * step.in_shape()[2];
-    for (std::int64_t i = 0; i < step.outputs(); ++i) {
-        const double its = step.parameters[static_cast<std::size_t>(i / area)];
-        out[i] = Scale ? step.in[0][i] * its : step.in[0][i] + its;
-    }
+    for (std::int64_t i = 0; i < step.outputs(); ++i)
+        out[i] = Operation{}(step.in[0][i], step.parameters[static_cast<std::size_t>(i / area)]);
 }
 
 void bias_back(const OperatorStep &step, const double *, const double *by_out, const OperatorBackward &back) {
@@ -94,14 +95,15 @@ ShapeAnswer joined_shape(const Operator &, const std::vector<ImageShape> &inputs
     return {inputs[0], "", ""};
 }
 
-template <bool Product> void joined(const OperatorStep &step, double *out) {
+/// `Operation` of both tensors' numbers at a place; a size of 1 in the second has one for all places.
+template <class Operation> void joined(const OperatorStep &step, double *out) {
     const ImageShape &shape = step.op.output, &other = step.in_shapes[1];
     for (std::int64_t i = 0; i < step.outputs(); ++i) {
         const std::int64_t c = i / (shape[1] * shape[2]), y = i / shape[2] % shape[1], x = i % shape[2];
         const double value =
             step.in[1][((other[0] == 1 ? 0 : c) * other[1] + (other[1] == 1 ? 0 : y)) * other[2] +
                        (other[2] == 1 ? 0 : x)];
-        out[i] = Product ? step.in[0][i] * value : step.in[0][i] + value;
+        out[i] = Operation{}(step.in[0][i], value);
     }
 }
 
@@ -110,6 +112,7 @@ void add_back(const OperatorStep &step, const double *, const double *by_out, co
         back.by_in[0][i] += by_out[i], back.by_in[1][i] += by_out[i];
 }
 
+/// The row of an operator of two tensors.
 OperatorType of_two(OperatorKind kind, void (*forward)(const OperatorStep &, double *),
                     std::string (*device)(const Operator &, const std::vector<ImageShape> &)) {
     OperatorType row;
@@ -123,6 +126,7 @@ OperatorType of_two(OperatorKind kind, void (*forward)(const OperatorStep &, dou
     return row;
 }
 
+// Beginnings of the lambdas of a row: its value in double, and its device code.
 #define VALUE [](const Operator &op [[maybe_unused]], double x) -> double
 #define DEVICE [](const Operator &op [[maybe_unused]], const std::vector<ImageShape> &) -> std::string
 
@@ -135,6 +139,8 @@ std::vector<OperatorType> operators::elementwise() {
                          auto device) {
         rows.push_back(function(kind, std::move(needs), std::move(takes), operations, value, device));
     };
+    // Instructions for each number on sm_90, counted in the cubin of a kernel that does nothing else
+    // (docs/evidence.md, N3). Without a call it is 1.
     const auto compiled = [&](double instructions) { rows.back().instructions = instructions; };
     add(
         OperatorKind::relu, {}, {}, each<1>, VALUE { return std::max(x, 0.0); },
@@ -191,14 +197,14 @@ std::vector<OperatorType> operators::elementwise() {
                    device_number(op.beta.value_or(0.0));
         });
 
-    OperatorType of_channel;
+    OperatorType of_channel; // bias and scale
     of_channel.parameters = channels_of;
     of_channel.operations = each<1>;
     of_channel.form = DeviceForm::element;
     rows.insert(rows.end(), 2, of_channel);
     OperatorType &bias = rows[rows.size() - 2], &scale = rows.back();
     bias.kind = OperatorKind::bias, scale.kind = OperatorKind::scale;
-    bias.forward = by_channel<false>, scale.forward = by_channel<true>;
+    bias.forward = by_channel<std::plus<>>, scale.forward = by_channel<std::multiplies<>>;
     bias.backward = bias_back;
     bias.device = DEVICE {
         return "x + p";
@@ -208,10 +214,10 @@ std::vector<OperatorType> operators::elementwise() {
     };
 
     rows.push_back(of_two(
-        OperatorKind::add, joined<false>, DEVICE { return "x + y"; }));
+        OperatorKind::add, joined<std::plus<>>, DEVICE { return "x + y"; }));
     rows.back().backward = add_back;
     rows.push_back(of_two(
-        OperatorKind::multiply, joined<true>, DEVICE { return "x * y"; }));
+        OperatorKind::multiply, joined<std::multiplies<>>, DEVICE { return "x * y"; }));
     return rows;
 }
 

@@ -15,6 +15,7 @@ ShapeAnswer one_number(const Operator &, const std::vector<ImageShape> &) {
     return {ImageShape{1, 1, 1}, "", ""};
 }
 
+/// 1 for output i of the image's class, 0 for the others.
 double target(const OperatorStep &step, std::int64_t i) {
     return i == *step.label ? 1.0 : 0.0;
 }
@@ -31,6 +32,7 @@ void squares_back(const OperatorStep &step, const double *, const double *by_out
         back.by_in[0][i] += *by_out * (step.in[0][i] - target(step, i));
 }
 
+/// The softmax of a loss's input.
 std::vector<double> softmax_of(const OperatorStep &step) {
     std::vector<double> shares(static_cast<std::size_t>(step.inputs()));
     type_of(OperatorKind::softmax).forward(step, shares.data());

@@ -1,5 +1,4 @@
-// Softmax over an image and layer norm over the channels of a pixel. Both run by kernels of
-// executor/network/whole.cu.
+// Softmax over an image and layer norm over the channels of a pixel, by kernels of executor/network/whole.cu.
 #include "model/network/operator_type.hpp"
 
 #include "every_operator.hpp"
@@ -30,6 +29,7 @@ void softmax_back(const OperatorStep &step, const double *out, const double *by_
         back.by_in[0][i] += out[i] * (by_out[i] - weighted);
 }
 
+/// alpha is added to the variance.
 void layer_norm_forward(const OperatorStep &step, double *out) {
     const std::int64_t channels = step.in_shape()[0], area = step.in_shape()[1] * step.in_shape()[2];
     for (std::int64_t at = 0; at < area; ++at) {

@@ -1,5 +1,4 @@
-// Largest and mean of windows. Windows that are whole channels have a kernel of their own,
-// executor/network/whole.cu.
+// Largest and mean of windows. Whole channels have a kernel of their own in executor/network/whole.cu.
 #include "model/network/operator_type.hpp"
 
 #include "every_operator.hpp"
@@ -40,7 +39,7 @@ void for_window(const ConvShape &shape, std::int64_t p, std::int64_t q, const Ea
         }
 }
 
-/// Calls each(output, index of its channel's first pixel, p, q).
+/// Calls each(index of the output, input's index of its channel's first pixel, p, q) for each output.
 template <class Each> void for_outputs(const OperatorStep &step, const Each &each) {
     const ImageShape &in = step.in_shape(), &out = step.op.output;
     std::int64_t at = 0;
@@ -50,7 +49,7 @@ template <class Each> void for_outputs(const OperatorStep &step, const Each &eac
                 each(at++, c * in[1] * in[2], p, q);
 }
 
-/// The first of the largest pixels of a window.
+/// The index in its channel of the largest pixel of a window, of equal ones the first.
 std::int64_t largest_of(const ConvShape &shape, std::int64_t p, std::int64_t q, const double *channel) {
     std::int64_t at = -1;
     for_window(shape, p, q, [&](std::int64_t pixel) {
@@ -60,7 +59,7 @@ std::int64_t largest_of(const ConvShape &shape, std::int64_t p, std::int64_t q, 
     return at;
 }
 
-/// What a mean divides by.
+/// How many pixels the mean of a window is over: with `inside` those within the image, else all.
 double divisor_of(const Operator &op, const ConvShape &shape, std::int64_t p, std::int64_t q) {
     if (!op.inside.value_or(false))
         return static_cast<double>(shape.r * shape.s);
@@ -132,7 +131,7 @@ std::string pooling_device(const Operator &op, const std::vector<ImageShape> &in
                                                        : fmt::format("result / T({})", shape.r * shape.s)));
 }
 
-/// Each pixel of the window is compared or added.
+/// Operations of an output: each pixel of the window is compared or added.
 double window_operations(const Operator &op, const ImageShape &) {
     return static_cast<double>((*op.window)[0] * (*op.window)[1]);
 }

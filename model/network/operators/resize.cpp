@@ -18,10 +18,11 @@ ShapeAnswer resize_shape(const Operator &op, const std::vector<ImageShape> &inpu
     return {out, "", ""};
 }
 
-/// An output's place in the input lies at `by` times its own, and `from` behind that.
+/// Where rows (or columns) of the output lie in the input: row y at row y * by + from.
 struct Places {
     double by = 1.0, from = 0.0;
 };
+/// For `in` rows of the input and `out` of the output.
 Places places_of(ResizeMode mode, std::int64_t in, std::int64_t out) {
     const double ratio = static_cast<double>(in) / static_cast<double>(out);
     if (mode == ResizeMode::nearest || mode == ResizeMode::bilinear_asymmetric)
@@ -31,6 +32,7 @@ Places places_of(ResizeMode mode, std::int64_t in, std::int64_t out) {
     return {out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0, 0.0};
 }
 
+/// Each output is a pixel of the input, or the mean of four by how near they are.
 void resize_forward(const OperatorStep &step, double *out) {
     const ImageShape &in = step.in_shape(), &to = step.op.output;
     const ResizeMode mode = *step.op.mode;
@@ -78,7 +80,7 @@ std::string resize_device(const Operator &op, const std::vector<ImageShape> &inp
            down * ((T(1) - right) * map[h1 * W + w0] + right * map[h1 * W + w1]);)";
 }
 
-/// A mean of four pixels by two weights.
+/// Operations of an output: a mean of four pixels by two weights has 11.
 double resize_operations(const Operator &op, const ImageShape &) {
     return *op.mode == ResizeMode::nearest ? 0.0 : 11.0;
 }
