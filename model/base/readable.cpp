@@ -142,8 +142,7 @@ bool is_printable(std::string_view text) {
 }
 
 bool is_id(std::string_view text) {
-    constexpr std::size_t longest = 60;
-    return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), [](char c) {
+    return !text.empty() && text.size() <= longest_id && std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     });
 }

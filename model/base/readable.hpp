@@ -3,6 +3,7 @@
 
 #include "model/base/units.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -64,6 +65,8 @@ std::string with_micro(std::string text);
 /// Whether a file's text may stand in a sentence: not empty, at most 200 bytes, no control characters.
 bool is_printable(std::string_view text);
 
+/// Bytes that an id may have. Chosen.
+inline constexpr std::size_t longest_id = 60;
 /// Whether a text may be the id of what a document describes: 1 to 60 small letters, digits and _. Ids name
 /// files, members of archives and parts of pages, so that each reader of a document with one asks this.
 bool is_id(std::string_view text);

@@ -11,7 +11,9 @@
 namespace convcast::papers {
 namespace {
 
-/// Rules 1 to 3: the smallest integer in [lower, upper], 1 if there is none.
+/// Rules 1 to 3 for P or Q (`name`): the smallest integer in [lower, upper], 1 if there is none. Rule 1 keeps
+/// n_fma FMAs of all `work` in a piece and allows `most` pieces; rule 2 bounds the pieces from below by
+/// numerator / denominator, with which a piece fits shared memory; a denominator of 0 or less: none fits.
 PieceChoice choose_pieces(std::int64_t work, std::int64_t n_fma, std::int64_t most, std::int64_t numerator,
                           std::int64_t denominator, const std::string &name) {
     PieceChoice choice;
@@ -76,6 +78,7 @@ Division divide_single_channel(const ConvShape &s, const GpuProfile &profile) {
     const std::int64_t filters = ceil_div(s.k, n_sm);
     const std::int64_t rows = ceil_div(s.h, n_sm);
     Division d;
+    // Rule 2 says D1, or D2, <= shared; solved for P and Q it gives these quotients. An element has 4 bytes.
     d.p = choose_pieces(taps * filters * s.h * s.w, n_fma, s.h, 4 * s.h * s.w,
                         shared - 4 * taps * filters + (1 - s.r) * 4 * s.w, "P");
     d.q = choose_pieces(taps * s.k * rows * s.w, n_fma, s.k, 4 * s.k * taps,
@@ -92,7 +95,7 @@ Division divide_single_channel(const ConvShape &s, const GpuProfile &profile) {
 }
 
 std::int64_t share_bytes(const ConvShape &s, std::int64_t filter_shares, std::int64_t map_shares) {
-    const std::int64_t rows = map_shares == 1 ? s.h : ceil_div(s.h, map_shares) + s.r - 1;
+    const std::int64_t rows = map_shares == 1 ? s.h : ceil_div(s.h, map_shares) + s.r - 1; // with the overlap
     return (s.r * s.s * ceil_div(s.k, filter_shares) + rows * s.w) * 4;
 }
 
@@ -117,6 +120,7 @@ std::optional<Redivision> redivide(const ConvShape &s, const GpuProfile &profile
         next.exceeds_v_s = next.moved_bytes > *table.v_s_bytes;
         if (next.share_bytes > profile.limits.shared_bytes_per_sm)
             continue;
+        // Above V_s the fewest bytes are best, below it the most; above it is better than below.
         const bool better = !best || (next.exceeds_v_s != best->exceeds_v_s
                                           ? next.exceeds_v_s
                                           : (next.moved_bytes < best->moved_bytes) == next.exceeds_v_s &&

@@ -11,13 +11,13 @@
 namespace convcast {
 namespace {
 
-/// FMAs that an SM retires while one load of DRAM is under way.
+/// FMAs that an SM retires in one latency of DRAM: by the measured rate, else one a core and clock.
 double hardware_fmas(const GpuProfile &profile) {
     const double rate = profile.ffma_rate ? profile.ffma_rate->value.value : profile.limits.cores_per_sm;
     return profile.dram_latency->value.value * rate;
 }
 
-/// Bytes in flight that DRAM's bandwidth really takes: of the measured curve, else by Little's law.
+/// Bytes in flight with which DRAM reaches 90 % of its bandwidth: measured, else by Little's law (100 %).
 double hardware_bytes(const GpuProfile &profile) {
     if (profile.dram_read_curve && profile.dram_read_curve->fit)
         return profile.dram_read_curve->fit->bytes_for_90;

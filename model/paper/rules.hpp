@@ -35,8 +35,8 @@ struct Rules {
     std::optional<std::int64_t> step_lines, step_bytes; ///< W'y (G1), and what rule 4 bounds (G3)
     std::optional<double> bank_ratio;                   ///< n = W_SMB / W_CD
     std::optional<std::int64_t> pixel_uses; ///< K * K * F: products that a pixel of the input is in at most
-    /// Of the reads of pixels, what is left against one for each product: (W_T + K - 1) / (W_T * K) of those
-    /// from shared memory; against a product of matrices, about 1 / K of those from global memory.
+    /// Reads of pixels: from shared memory over one for each product, (W_T + K - 1) / (W_T * K), and from
+    /// global memory over those of a product of matrices, about 1 / K.
     std::optional<double> shared_reads, global_reads;
     /// One round as the paper counts it: its FMAs on an SM, against n_fma, and its bytes of all SMs, against
     /// v_s_bytes.
@@ -50,21 +50,22 @@ struct Rules {
                      remarks)
 };
 
-/// The rules of Table 1, where the profile has the numbers for them.
+/// The rules of Chang's Table 1; all fields are absent where the profile lacks numbers for them.
 Rules table1_rules(const GpuProfile &profile);
 
-/// The rules that a shape has by itself, whatever kernel runs it: Table 1, and of one channel the division of
-/// section 3.1.
+/// The rules that a shape has by itself, whatever kernel runs it: Table 1 and, where the shape has one
+/// channel and the papers' kernels do it, the division of section 3.1.
 Rules shape_rules(const ConvShape &shape, const GpuProfile &profile);
 
-/// The paper's condition for data that stays on the SMs (section 2.3): its bytes against N_sm * S_shared.
+/// A sentence on whether the bytes of `whose`, as "the filters'", stay on the SMs by the paper's condition
+/// (section 2.3): they are fewer than N_sm * S_shared.
 std::string cached_remark(const std::string &whose, std::int64_t bytes, const GpuLimits &limits);
 
 /// Which elements a strategy's kernels are built for.
 enum class Elements { floats, floats_and_short };
 
-/// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, FP32 unless
-/// the strategy has shorter elements); "" if it is inside.
+/// Why a shape is outside what the papers' kernels do (stride 1, no padding, dilation or groups, and FP32
+/// unless the strategy's kernels have shorter elements, too); "" if it is inside.
 std::string outside_papers(const ConvShape &shape, Elements elements = Elements::floats);
 
 } // namespace convcast

@@ -22,10 +22,10 @@
 namespace convcast {
 namespace {
 
-/// Cases of one key belong together; none: the case is left out.
+/// The key of a case: cases of two documents with the same key belong together. Absent: it is left out.
 std::optional<std::string> key_of(const Case &item, CompareBy by) {
     const std::string text = item.called();
-    if (by == CompareBy::setting || (by == CompareBy::strategy && !item.strategy))
+    if (by == CompareBy::setting || (by == CompareBy::strategy && !item.strategy)) // libraries have no knobs
         return item.shape + "  " + text;
     const std::string name = text.substr(0, text.find(':'));
     if (by == CompareBy::strategy)
@@ -38,6 +38,7 @@ bool is_measured(const Run &run, L2State l2) {
                        [&](const Case &item) { return item.measured(l2) != nullptr; });
 }
 
+/// The time of a case, if it has one: measured, with the interval of its samples, or forecast.
 ComparedValue value_in(const Case &item, bool measured, L2State l2) {
     ComparedValue value;
     if (item.status == Status::ok && measured) {
@@ -59,21 +60,21 @@ std::string status_text(const Case &item) {
            (item.reason ? ": " + *item.reason : "");
 }
 
-/// A document's cases by key, in their order; of several with one key, settings by a wider key, the fastest,
-/// and else the first.
+/// The cases of a document by their keys: the fastest of a key, or the first where keys are whole settings.
 struct KeyedCases {
-    std::vector<std::string> order;
+    std::vector<std::string> order; ///< keys as the document has them
     struct Keyed {
         const Case *item = nullptr;
         ComparedValue value;
     };
     std::map<std::string, Keyed> by_key;
-    std::int64_t timed() const {
+    std::int64_t timed() const { // cases with a time
         return std::count_if(by_key.begin(), by_key.end(),
                              [](const auto &entry) { return entry.second.value.value.has_value(); });
     }
 };
 
+/// `measured` says whether times are measured ones or forecasts.
 KeyedCases keyed(const Run &run, bool measured, const CompareRunsOptions &options) {
     KeyedCases out;
     for (const Case &item : run.cases) {
@@ -92,7 +93,7 @@ KeyedCases keyed(const Run &run, bool measured, const CompareRunsOptions &option
     return out;
 }
 
-/// A row of a case of each document, or of one that the other lacks; null is the one that is not there.
+/// The row of a case that both documents have, or one alone: nullptr stands for the other. Not both.
 ComparedRow row_of(const KeyedCases::Keyed *before, const KeyedCases::Keyed *after,
                    const CompareRunsOptions &options) {
     const auto value = [](const KeyedCases::Keyed *of) {
@@ -106,7 +107,7 @@ ComparedRow row_of(const KeyedCases::Keyed *before, const KeyedCases::Keyed *aft
     return row;
 }
 
-/// Of cases of which one or both have no result; absent where both have one.
+/// The verdict on two cases of which one lacks a result, and its reason; absent where both have one.
 std::optional<ComparedVerdict> verdict_of_status(const Case &before, const Case &after, std::string &reason) {
     if (before.status != after.status && (before.status == Status::ok || after.status == Status::ok)) {
         reason = status_text(before.status == Status::ok ? after : before);
@@ -123,6 +124,7 @@ std::optional<ComparedVerdict> verdict_of_status(const Case &before, const Case 
     return refused(before) && refused(after) ? ComparedVerdict::refused : ComparedVerdict::lacking;
 }
 
+/// The row of a case that both have. A change is unsure where samples may have time of the host inside.
 ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keyed &after, bool measured,
                          const CompareRunsOptions &options) {
     ComparedRow row = row_of(&before, &after, options);
@@ -143,14 +145,15 @@ ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keye
     // Nobody who compares two runs has changed a vendor's library.
     row.failed = options.fail_over && after.item->strategy &&
                  (row.verdict == ComparedVerdict::broken ||
-                  (row.verdict == ComparedVerdict::slower && *row.ratio_low > 1.0 + *options.fail_over));
+                  (row.verdict == ComparedVerdict::slower && // which the interval of the ratio tells
+                   *row.ratio_low > 1.0 + *options.fail_over));
     return row;
 }
 
+/// In what the conditions of the two documents differ, first in what most explains another time.
 std::vector<Difference> differences_of(const Run &before, const Run &after) {
     std::vector<Difference> out;
     const Conditions conditions = {&before.conditions, &after.conditions};
-    // First what most explains another time.
     std::vector<std::string> first = {"sms", "driver_cuda", "toolkit", "cudnn", "cublas"};
     add_condition(out, "gpu", conditions);
     add_difference(out, "profile", {before.profile_id, after.profile_id});
@@ -167,7 +170,7 @@ std::vector<Difference> differences_of(const Run &before, const Run &after) {
     return out;
 }
 
-/// Whether a case that only `mine` has would find one of `others` by a wider key. Libraries have no knobs.
+/// Whether some case that only `mine` has would find one of `others` by the wider key. Libraries find none.
 bool finds_by(CompareBy wider, const KeyedCases &mine, const KeyedCases &others) {
     const auto wider_key = [&](const KeyedCases::Keyed &of) {
         return of.item->strategy ? key_of(*of.item, wider) : std::nullopt;
@@ -181,7 +184,7 @@ bool finds_by(CompareBy wider, const KeyedCases &mine, const KeyedCases &others)
     });
 }
 
-/// The option by which cases that one document lacks would find others; absent if none would.
+/// The option with which cases that now stand alone would find one of the other document; absent if none.
 std::optional<std::string> hint_for(const KeyedCases &before, const KeyedCases &after, CompareBy by) {
     for (const auto &[wider, hint] :
          {std::pair(CompareBy::strategy, "--by strategy compares the fastest setting of each strategy"),
@@ -191,7 +194,8 @@ std::optional<std::string> hint_for(const KeyedCases &before, const KeyedCases &
     return std::nullopt;
 }
 
-/// With fail_over: whether it passed, and a sentence on why.
+/// Sets whether the comparison passed and a sentence on why, where fail_over is given. `timed` cases have a
+/// time in both; `comparable` is how many could have had one, the timed cases of the smaller document.
 void judge_all(ComparedFiles &out, std::int64_t timed, std::int64_t comparable) {
     const double percent = 100.0 * *out.fail_over;
     const bool broken = std::any_of(out.rows.begin(), out.rows.end(), [](const ComparedRow &row) {
@@ -213,6 +217,7 @@ void judge_all(ComparedFiles &out, std::int64_t timed, std::int64_t comparable) 
     out.passed = out.passed && enough; // what nobody compared has not passed
 }
 
+/// What the comparison says of a document: its file, its cases and GPU, its date.
 ComparedFile file_of(const Run &run, const std::string &file) {
     const std::string gpu = condition_of(run.conditions, "gpu");
     return {file, count_text(std::ssize(run.cases), "case") + " on " + (gpu.empty() ? run.profile_id : gpu),

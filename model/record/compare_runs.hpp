@@ -1,5 +1,4 @@
-// Two Run documents side by side: which cases became faster or slower, judged by the intervals of their
-// samples.
+// Compares two Run documents: which cases became faster or slower, by the intervals of their samples.
 #pragma once
 
 #include "model/base/comparison.hpp"

@@ -22,9 +22,9 @@ namespace {
 constexpr const char *time_example = "n1c64h56w56k64r3s3 cudnn_v7 12.3us";
 constexpr std::array<std::pair<std::string_view, double>, 4> time_units = {
     {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1.0}}};
-constexpr double longest_time = 1e6; // seconds
+constexpr double longest_time = 1e6; // seconds; chosen: above this only mistakes of the unit come
 
-/// "12.3us" in seconds; of a text without a unit, in `unit` seconds.
+/// A time such as "12.3us"; with `unit` the text is a number of so many seconds. Throws UsageError.
 Seconds time_of(std::string text, std::optional<double> unit) {
     std::erase(text, ' ');
     std::string_view number = text;
@@ -43,6 +43,7 @@ Seconds time_of(std::string text, std::optional<double> unit) {
     return Seconds(*value * *unit);
 }
 
+/// A case with one measured time and nothing else. Throws UsageError of a wrong name or shape.
 Case case_of(const std::string &shape, const std::string &name, Seconds time, const std::string &source) {
     if (name.size() > 100 || !is_printable(name))
         throw UsageError("expected a name of 1 to 100 characters without control characters for who took the "
@@ -59,17 +60,19 @@ Case case_of(const std::string &shape, const std::string &name, Seconds time, co
     return item;
 }
 
+/// The places of the columns in a line, from 0.
 struct TimeColumns {
     std::size_t shape = 0, name = 0, time = 0;
-    std::optional<double> unit; ///< absent: each time has its own
+    std::optional<double> unit; ///< seconds, as the column's name says; absent: each time has its own
 };
 
+/// Throws InputError, which names `place`, where a column is lacking.
 TimeColumns columns_of_header(std::string_view line, const std::string &place) {
     TimeColumns found;
     std::vector<std::string> header;
     try {
         header = csv_cells(line, ',');
-    } catch (const UsageError &) { // no column has quotes
+    } catch (const UsageError &) { // broken quotes: no column is found, which is said below
     }
     const auto find = [&](const std::string &name) {
         return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
@@ -119,7 +122,7 @@ std::vector<Case> read_elsewhere(const std::string &csv, const std::string &file
     std::size_t number = 0;
     for (const std::string_view line : lines_of(csv)) {
         const std::string place = file + ":" + std::to_string(++number);
-        if (is_comment(line) || problems.size() == 100)
+        if (is_comment(line) || problems.size() == 100) // chosen: nobody reads more
             continue;
         or_problem(problems, place, [&] {
             if (!columns) {

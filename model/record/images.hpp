@@ -36,6 +36,7 @@ struct GreyImages {
 /// Throws InputError with every problem at once.
 GreyImages read_images(const std::string &text, const std::string &file);
 
+/// The names of the data sets of which images ship.
 std::vector<std::string> shipped_images();
 /// By a name of shipped_images(). Throws UsageError for another.
 GreyImages find_images(const std::string &name);

@@ -25,9 +25,9 @@ extern const std::vector<EmbeddedFile> shipped_measured_files;
 
 namespace {
 
-constexpr std::size_t columns = 5;
+constexpr std::size_t columns = 5; ///< of a row
 
-/// What a remark "# name value" of a table says; empty without it.
+/// The value of the remark "# name value" in a table; empty where there is none.
 std::string_view remark(std::string_view table, std::string_view name) {
     const std::string lead = "# " + std::string(name) + " ";
     const std::size_t at = table.find(lead);
@@ -37,7 +37,7 @@ std::string_view remark(std::string_view table, std::string_view name) {
     return rest.substr(0, rest.find('\n'));
 }
 
-/// As this version writes it: an earlier one may have had fewer knobs.
+/// A strategy's text as this version writes it: earlier ones had fewer knobs. Other names as they are.
 std::string canonical(const std::string &name) {
     try {
         return name.find(':') != std::string::npos ? to_text(parse_strategy(name)) : name;

@@ -1,4 +1,4 @@
-// Times that recordings have of a shape: what ships of a GPU model, and documents that are given.
+// Measured times of a shape on a GPU model, from recordings that ship and documents that the user gives.
 #pragma once
 
 #include "model/base/units.hpp"
@@ -20,23 +20,21 @@ struct KnownTime {
     std::string recording; ///< "sweep of 2026-11-22"
 };
 
-/// Looks up single shapes. Of a case that several recordings have, the one added last counts, and what is
-/// added counts before what ships.
+/// Where several recordings have a case, the one added last counts; what ships counts least.
 class KnownTimes {
   public:
-    /// What ships and was measured on the profile's GPU model with as many SMs; nothing of
-    /// other GPUs, and nothing of one with numbers that are supposed.
+    /// Takes the times that ship and were measured on the profile's GPU model with as many SMs; none where
+    /// the profile has numbers that the user supposed, as there is no such GPU.
     explicit KnownTimes(const GpuProfile &profile);
 
-    /// The verified cases of a document that was measured.
+    /// Adds the ok cases of a document that were measured with a cold L2, but no times from elsewhere.
     void add(const Run &run, const std::string &recording);
 
-    /// Of a strategy's canonical text or a baseline's name.
+    /// The time of a shape by a strategy's canonical text or a baseline's name; absent where none is known.
     std::optional<KnownTime> find(const std::string &shape, const std::string &name) const;
 
-    /// The fastest of the settings of strategies, by their canonical texts, or of the baselines that are
-    /// `wanted`; of baselines what ships has of each shape the fastest in FP32 on NCHW tensors, and
-    /// cudnn:tf32.
+    /// The fastest of a shape's settings, or of its baselines, whose names are `wanted`. The table that ships
+    /// has of the baselines only the fastest in FP32 on NCHW tensors, and cudnn:tf32.
     enum class Of { settings, baselines };
     std::optional<KnownTime> fastest(Of of, const std::string &shape,
                                      const std::function<bool(const std::string &)> &wanted) const;

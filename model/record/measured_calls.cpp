@@ -39,7 +39,7 @@ std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profi
 }
 
 std::vector<CountedCall> counted_calls(const Run &run, const GpuProfile &profile, WhichCalls which) {
-    constexpr int lanes = 32;
+    constexpr int lanes = 32; // of a warp
     const double warps =
         static_cast<double>(profile.limits.sm_count) * (profile.limits.max_threads_per_sm / lanes);
     std::vector<CountedCall> calls;

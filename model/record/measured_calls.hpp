@@ -11,15 +11,14 @@
 
 namespace convcast {
 
-enum class WhichCalls { all, training };
+enum class WhichCalls { all, training }; ///< training: of the shapes of the training part (docs/notation.md)
 
-/// The ok cases of our own strategies that were measured with a cold L2 and that `profile` has the numbers to
-/// forecast. Each is planned and compiled as a forecast with `facts` plans it.
+/// The ok cases of our own strategies that were measured with a cold L2, without those for which `profile`
+/// lacks numbers to forecast. Each is planned and given its compiled counts as in a forecast with `facts`.
 std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profile, const Facts &facts,
                                          WhichCalls which);
 
-/// The ok FP32 cases of our own strategies that were measured with a cold L2 and counted: what facts are
-/// derived from.
+/// The ok FP32 cases of our own strategies that were measured with a cold L2 and counted, to derive facts.
 std::vector<CountedCall> counted_calls(const Run &run, const GpuProfile &profile, WhichCalls which);
 
 } // namespace convcast

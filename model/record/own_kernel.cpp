@@ -14,11 +14,13 @@
 namespace convcast {
 namespace {
 
+/// Limits of CUDA.
 constexpr std::int64_t most_grid_x = 2147483647, most_grid_yz = 65535, most_cta_threads = 1024;
-constexpr std::int64_t lanes = 32;
-/// Of a thread, where neither its author nor a compiler says: two CTAs of 512 threads on an SM.
+constexpr std::int64_t lanes = 32; ///< of a warp
+/// Registers of a thread that neither author nor compiler says. Chosen: two CTAs of 512 threads fit an SM.
 constexpr std::int64_t assumed_registers = 64;
 
+/// Whether a text may be the name of a function in C++, with its namespaces.
 bool is_identifier(const std::string &text) {
     return !text.empty() && text.size() <= 200 &&
            text.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
@@ -26,6 +28,7 @@ bool is_identifier(const std::string &text) {
                                   "0123456789_:") == std::string::npos;
 }
 
+/// The value of an expression. Throws UsageError that begins with the name of the field.
 std::int64_t value_of_field(const char *field, const std::string &text, const Names &names) {
     try {
         return evaluate(text, names);
@@ -34,7 +37,7 @@ std::int64_t value_of_field(const char *field, const std::string &text, const Na
     }
 }
 
-/// Which sizes besides n c h w k r s the kernel is told, or what it may be asked all the same.
+/// Whether a parameter, argument or condition has a size, as "stride_h": then the author has thought of it.
 bool mentions(const OwnKernel &kernel, const std::string &size) {
     std::vector<std::string> all = kernel.parameters;
     all.insert(all.end(), kernel.template_arguments.begin(), kernel.template_arguments.end());
@@ -45,7 +48,8 @@ bool mentions(const OwnKernel &kernel, const std::string &size) {
                        [&](const std::string &text) { return text.find(size) != std::string::npos; });
 }
 
-/// Why a shape has something that the kernel is told nothing of; "" if it has not.
+/// Why the kernel would compute something else than the shape: a stride, padding, dilation or groups that are
+/// not usual and of which its launch tells it nothing; "" if there is none.
 std::string untold(const OwnKernel &kernel, const ConvShape &s) {
     for (const auto &[name, size, usual] : shape_sizes)
         if (usual && s.*size != usual && !mentions(kernel, name))
@@ -55,6 +59,7 @@ std::string untold(const OwnKernel &kernel, const ConvShape &s) {
     return "";
 }
 
+/// The sizes x, y and z of a grid or a block; those that are not given are 1.
 std::array<std::int64_t, 3> extent(const char *field, const std::vector<std::string> &texts,
                                    const Names &names) {
     std::array<std::int64_t, 3> values{1, 1, 1};
@@ -73,11 +78,11 @@ bool same_kernel(const OwnKernel &one, const OwnKernel &other) {
     const auto text = [](OwnKernel kernel) {
         kernel.file.clear();
         kernel.compiled.clear();
-        std::string its; // names of files stand in its lines
+        std::string source; // without the lines that name files
         for (const std::string_view line : lines_of(kernel.source))
             if (!line.starts_with("#line "))
-                its.append(line) += '\n';
-        kernel.source = std::move(its);
+                source.append(line) += '\n';
+        kernel.source = std::move(source);
         return to_text(described::write(kernel));
     };
     return text(one) == text(other);
@@ -174,7 +179,8 @@ OwnArgument own_argument(const std::string &parameter, const Names &names) {
 
 namespace {
 
-/// What the author says of the whole launch.
+/// The work of the whole launch as its author declares it; what he leaves out is as OwnWork says. Throws
+/// UsageError of an expression below zero, and of more FMAs than the instructions can do.
 Work declared_work(const OwnWork &declared, const ConvShape &shape, const Gpu &gpu, const Names &names) {
     const auto value = [&](const char *field, const std::string &text) {
         const std::int64_t its = value_of_field(field, text, names);
@@ -190,7 +196,7 @@ Work declared_work(const OwnWork &declared, const ConvShape &shape, const Gpu &g
     work.fmas = or_else("fmas", declared.fmas, shape.fmas().value);
     work.instructions = value("instructions", declared.instructions);
     work.l2_read_bytes = value("l2_read_bytes", declared.l2_read_bytes);
-    fill_dram(work, shape, gpu);
+    fill_dram(work, shape, gpu); // sets both numbers of DRAM
     work.l2_write_bytes =
         or_else("l2_write_bytes", declared.l2_write_bytes, static_cast<double>(shape.output_bytes()));
     work.dram_read_bytes = or_else("dram_read_bytes", declared.dram_read_bytes, *work.dram_read_bytes);
@@ -256,6 +262,7 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
             part.work.fmas = shape.fmas().value;
         assumptions.emplace_back("time of the work that was counted");
     }
+    // The work of the launch, in equal parts, as that of a step of one CTA.
     const double ctas = static_cast<double>(part.ctas),
                  of_step = 1.0 / (ctas * static_cast<double>(part.steps));
     const double l1 = static_cast<double>(number("l1_wavefronts", declared.l1_wavefronts, 0, 0));

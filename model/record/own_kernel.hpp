@@ -77,17 +77,17 @@ struct OwnKernel : OwnTerms {
     CONVCAST_MEMBERS(OwnKernel, name, file, source, function, template_arguments, defines, parameters, grid,
                      block, shared_bytes, registers, conditions, arithmetic, work, compiled)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses what no launch can have
 };
 
-/// Cases of them are baselines of this prefix and the kernel's name.
+/// A case of an own kernel has a baseline of this prefix and the kernel's name.
 inline constexpr const char *own_prefix = "own:";
 bool is_own(const std::string &baseline);
 
 /// Whether both are compiled and launched alike, whatever file they were read from.
 bool same_kernel(const OwnKernel &one, const OwnKernel &other);
 
-/// A launch of a shape: what the expressions give.
+/// How a kernel is launched for one shape: the values of the expressions of OwnTerms.
 struct OwnLaunch {
     std::string expression; ///< "my_conv<3, 128>": what the compiler is asked for
     std::map<std::string, std::int64_t> defines;
@@ -100,32 +100,32 @@ struct OwnLaunch {
 /// What the expressions of a launch may name: the shape's sizes, and `sms`.
 Names own_names(const ConvShape &shape, const Gpu &gpu);
 
-/// How `kernel` launches a shape, or why it does not do it. Throws UsageError where an expression is none,
-/// naming its field.
+/// How `kernel` is launched for a shape, or why not. Throws UsageError, of a wrong expression.
 std::variant<OwnLaunch, std::string> own_launch(const OwnKernel &kernel, const ConvShape &shape,
                                                 const Gpu &gpu);
 
-/// What a parameter that is no tensor is: its type in C++ and its value.
+/// What is passed for a parameter: its type in C++ and its value, which tensors have not.
 struct OwnArgument {
     enum class Type { tensor, int32, int64, float32 } type = Type::tensor;
     std::int64_t integer = 0;
     float real = 0.0F;
 };
+/// Throws UsageError where the parameter (OwnTerms::parameters) has no value that its type holds.
 OwnArgument own_argument(const std::string &parameter, const Names &names);
 
-/// The launch as a partition: of the work declared, or of `counted`, the counters of a call. Absent without
-/// either. `assumptions` gets what had to be assumed.
+/// The launch as a partition, of which a time can be forecast: with the work that the author declares, or
+/// instead that which was `counted` in a call (nullptr: none). Absent without either. Adds to `assumptions`
+/// what had to be assumed. Throws UsageError where the declared work is wrong.
 std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch &launch,
                                        const ConvShape &shape, const Gpu &gpu, const Work *counted,
                                        std::vector<std::string> &assumptions);
 
-/// Of a launch file in JSON, whose source stands beside it, or of a .cu file and the text of --launch:
-/// "grid=ceil_div(p*q,128),k,n; block=128". Includes in quotes are put in place. Throws InputError and
-/// UsageError.
+/// Reads a kernel: from a launch file in JSON, whose source stands beside it, or from a .cu file with the
+/// text of --launch, "grid=ceil_div(p*q,128),k,n; block=128", which is "" for a launch file. The source gets
+/// the files that it includes in quotes put in. Throws InputError and UsageError.
 OwnKernel read_own_kernel(const std::string &file, const std::string &launch);
 
-/// The files that it reads for this one, as far as they are there: the launch file, the source, what that
-/// includes.
+/// The files that read_own_kernel reads, as far as they exist: launch file, source, and what that includes.
 std::vector<std::string> files_of_own_kernel(const std::string &file);
 
 extern template const described::Type &described::type_of<OwnKernel>();

@@ -22,7 +22,7 @@ namespace convcast {
 namespace {
 
 constexpr const char *launch_schema = "convcast/kernel/1";
-constexpr std::size_t most_source_bytes = 4 << 20;
+constexpr std::size_t most_source_bytes = 4 << 20; ///< chosen: above this only mistakes come
 
 /// A launch file as it is written; every whole number may also be an expression in quotes.
 struct LaunchFile : OwnTerms {
@@ -96,6 +96,7 @@ void tell_launch(const std::string &text, const JsonEvents &events) {
     events({Kind::object_end});
 }
 
+/// A file's name for a #line directive.
 std::string quoted_name(const std::string &file) {
     std::string out = "\"";
     for (const char letter : file)
@@ -103,18 +104,19 @@ std::string quoted_name(const std::string &file) {
     return out + "\"";
 }
 
-/// One name for each file, however it is written.
+/// The same name for a file however its path is written, so that an include is known again.
 std::string one_name(const std::filesystem::path &file) {
     std::error_code failed;
     const std::filesystem::path found = std::filesystem::weakly_canonical(file, failed);
     return failed ? file.lexically_normal().string() : found.string();
 }
 
-/// Appends the file's text; an include in quotes is replaced by the file beside it, once each. The compiler
-/// goes on naming the files and lines of the user.
-void put_in_place(const std::filesystem::path &file, std::set<std::string> &seen, std::string &out,
-                  int depth) {
-    constexpr int deepest = 50;
+/// Appends the file's text to `out`. Where it includes a file in quotes, that file's text stands instead, the
+/// first time; `seen` has the files that are in. NVRTC gets one text and has no files; #line directives keep
+/// the user's files and lines in its messages. `depth` counts includes within includes. Throws InputError.
+void append_source(const std::filesystem::path &file, std::set<std::string> &seen, std::string &out,
+                   int depth) {
+    constexpr int deepest = 50; // chosen; nobody nests more
     const std::string text = read_file(file.string());
     if (depth > deepest || out.size() + text.size() > most_source_bytes)
         throw InputError(file.string(), "expected at most 4 MiB of source with its includes");
@@ -135,12 +137,12 @@ void put_in_place(const std::filesystem::path &file, std::set<std::string> &seen
             throw InputError(file.string() + ":" + std::to_string(number),
                              "includes " + other.string() + ", which is not there");
         if (seen.insert(one_name(other)).second)
-            put_in_place(other, seen, out, depth + 1);
+            append_source(other, seen, out, depth + 1);
         out += "#line " + std::to_string(number + 1) + " " + quoted_name(file.string()) + "\n";
     }
 }
 
-/// The source of a launch file, which may name one beside it, or the .cu file itself.
+/// The .cu file itself, or the source of a launch file: what it names, which lies beside it, else NAME.cu.
 std::filesystem::path source_of(const std::filesystem::path &file, const std::optional<std::string> &named) {
     if (file.extension() != ".json")
         return file;
@@ -158,7 +160,7 @@ std::vector<std::string> files_of_own_kernel(const std::string &file) {
         std::set<std::string> seen = {one_name(source)};
         files.push_back(source.string());
         std::string text;
-        put_in_place(source, seen, text, 0);
+        append_source(source, seen, text, 0);
         files.insert(files.end(), seen.begin(), seen.end());
     } catch (const InputError &) { // said where the kernel is read
     }
@@ -195,7 +197,7 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
         kernel.parameters = {"input", "filters", "output", "n", "c", "h", "w", "k", "r", "s", "p", "q"};
     std::set<std::string> seen = {one_name(source)};
     try {
-        put_in_place(source, seen, kernel.source, 0);
+        append_source(source, seen, kernel.source, 0);
     } catch (const InputError &error) {
         if (!json)
             throw;

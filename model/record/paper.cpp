@@ -23,14 +23,14 @@ extern const std::vector<EmbeddedFile> shipped_paper_files;
 
 namespace {
 
-/// Strategies with their knobs.
+/// Tells `problem` of each text that is no strategy with its knobs.
 void require_strategies(const std::vector<std::string> &texts, const std::string &field,
                         const FieldProblem &problem) {
     for (std::size_t i = 0; i < texts.size(); ++i)
         or_problem(problem, field + "/" + std::to_string(i), [&] { parse_strategy(texts[i]); });
 }
 
-/// Of every shipped paper, read once.
+/// Every paper that ships, read once.
 const std::vector<Paper> &papers_that_ship() {
     static const std::vector<Paper> papers = read_each(shipped_paper_files, read_paper);
     return papers;
@@ -46,9 +46,9 @@ void PublishedCell::check(const FieldProblem &problem) const {
     const bool compares = ratio_of(*this).has_value();
     if (compares && !against)
         problem("", "expected \"against\": what the number is over, for example \"cuDNN 7.1\"");
-    const bool takes =
+    const bool is_time =
         unit == PaperUnit::second || unit == PaperUnit::millisecond || unit == PaperUnit::clock;
-    if (takes && !(value > 0.0))
+    if (is_time && !(value > 0.0))
         problem("value", "expected a time above 0, for example 0.0137");
     if (compares && !(value > 0.0))
         problem("value", "expected a number above 0, for example 1.39");
@@ -106,7 +106,6 @@ void BibtexEntry::check(const FieldProblem &problem) const {
             problem("fields/" + name, "expected as many { as }");
 }
 
-/// Refuses names of profiles, studies and strategies that do not ship, and ids that stand twice.
 void Paper::check(const FieldProblem &problem) const {
     require_one_of(gpu, shipped_profiles(), "the name of a shipped profile", "gpu", problem);
     if (!is_id(id)) // names a folder

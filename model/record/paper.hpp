@@ -63,7 +63,7 @@ struct PublishedCell {
     std::optional<std::string> remark;
     CONVCAST_MEMBERS(PublishedCell, of, at, gpu, against, statistic, value, unit, page, remark)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses a ratio over nothing, times of 0
 };
 
 enum class AnswerKind {
@@ -94,7 +94,7 @@ struct PaperBanks {
                : field == "loads"         ? Range{1.0, 16.0}
                                           : std::optional<Range>();
     }
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses what cannot be drawn
 };
 
 struct PaperAnswer {
@@ -124,7 +124,7 @@ struct PaperAnswer {
     CONVCAST_MEMBERS(PaperAnswer, kind, by, also, method, where, command, study, paper_kernels, settings,
                      drawn_shape, drawn, drawn_titles, drawn_shapes, banks, images, network, rungs, why)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses an answer that lacks what its kind needs
 };
 
 enum class PaperPart { section, equation, rule, algorithm, table, figure };
@@ -144,7 +144,7 @@ struct PaperItem {
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "page" ? std::optional<Range>(Range{1.0, 10000.0}) : std::nullopt;
     }
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses a wrong id, and an item without a claim
 };
 
 struct BibtexEntry {
@@ -153,7 +153,7 @@ struct BibtexEntry {
     std::map<std::string, std::string> fields; ///< "author", "title", "year", ...
     CONVCAST_MEMBERS(BibtexEntry, type, key, fields)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses an entry without author, title or year
 };
 
 struct Paper {
@@ -167,15 +167,15 @@ struct Paper {
     std::vector<PaperItem> items;               ///< in the paper's order
     CONVCAST_MEMBERS(Paper, schema, id, title, authors, gpu, citation, methods, items)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses names of what does not ship, equal ids
 };
 
 /// Throws InputError with every problem at once.
 Paper read_paper(const std::string &text, const std::string &file);
 
-/// A method that several items share by its name: of the paper, else of another one that ships; nullptr where
-/// none has it.
+/// A method that several items share: of this paper, else of another one that ships; nullptr if none has it.
 const PaperMethod *find_method(const Paper &paper, const std::string &name);
+/// All names that find_method knows for this paper.
 std::vector<std::string> method_names(const Paper &paper);
 
 /// A shipped paper by id, or a file by its path. Throws UsageError (unknown) or InputError.
@@ -185,11 +185,11 @@ std::vector<std::string> shipped_papers();
 /// "ms", "B/clk"; "" of a count.
 std::string unit_text(PaperUnit unit);
 
-/// The ratio of times that a cell prints in one way or another; absent of cells that print something else.
+/// The ratio of times that a number says: 1.355 of "35.5 % faster". Absent where it says none.
 std::optional<double> ratio_of(const PublishedCell &cell);
 
-/// What the papers claim of a study, as speed-ups, and the kernels that they claim it of: of their cells at
-/// "all". Of studies that no paper answers with, nothing.
+/// The speed-ups that the papers print for all of a study, their cells at "all", one entry for each GPU and
+/// baseline; and the kernels of the first item that names any for the study. Empty where no paper has it.
 std::vector<PublishedGain> published_gains(const std::string &study);
 std::vector<std::string> kernels_of_papers(const std::string &study);
 

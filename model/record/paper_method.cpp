@@ -22,7 +22,7 @@
 namespace convcast {
 namespace {
 
-/// What the texts of a field are; of fields that are not here sentences.
+/// What the texts of a PaperMethod's field are, by its name; those of all other fields are sentences.
 PaperTextKind text_kind_of(const std::string &field) {
     using enum PaperTextKind;
     static const std::map<std::string, PaperTextKind> kinds = {
@@ -40,8 +40,8 @@ PaperTextKind text_kind_of(const std::string &field) {
 }
 
 /// Calls `call` with each text in `value`, which stands at `path`: with a text itself, with those in an
-/// optional, a list or a map, and with those of a struct's members. `kind` is that of a text which is no
-/// member of a struct.
+/// optional, a list or a map, and with those of a struct's members. `kind` is that of `value` where it is a
+/// text. A plain text that begins with = is an expression, as in cells of PaperList.
 template <class T>
 void each_text(const T &value, const std::string &path, PaperTextKind kind, const EachPaperText &call) {
     if constexpr (std::is_same_v<T, std::string>) {
@@ -90,7 +90,7 @@ void check_texts(const PaperMethod &method, const std::string &field, const Fiel
             else if (kind == PaperTextKind::setting)
                 parse_strategy(text);
         });
-        const std::string its = text.substr(0, text.find('/'));
+        const std::string its = text.substr(0, text.find('/')); // the study of "chang_multi/settings"
         if (kind == PaperTextKind::study ||
             (kind == PaperTextKind::recording && its != "run" && its != "settings"))
             require_one_of(its, studies, "a shipped study", field + path, problem, "chang_multi");

@@ -22,40 +22,41 @@ namespace convcast {
 enum class AskedGpu { paper, ours, its };
 BOOST_DESCRIBE_ENUM(AskedGpu, paper, ours, its)
 
-/// Of a shape's recorded cases: our fastest kernel, the fastest of the paper's kernel in settings that
-/// predict takes by default, cuDNN's fastest in true FP32 on NCHW.
+/// Which of a shape's recorded cases: that of our fastest kernel, the fastest of the paper's kernel in
+/// settings that predict takes by default, or cuDNN's fastest in true FP32 on NCHW.
 enum class RecordedBest { ours, by_default, cudnn };
 BOOST_DESCRIBE_ENUM(RecordedBest, ours, by_default, cudnn)
 
-/// A time of a shape, by exactly one of the first six. Where it is used by its name "own", "own.forecast" is
-/// what this version forecasts of the measured case, "own.name" its strategy with knobs, "own.knobs" those.
+/// A time of a shape, in seconds, which exactly one of the first six members says. If the time is called
+/// "own", "own.forecast" is what this version forecasts of the measured case, "own.name" its strategy with
+/// knobs.
 struct PaperTime {
-    /// Settings, or a strategy alone for the fastest of its settings. Of several the first that was run.
+    /// Settings, or a strategy alone for the fastest of its settings. The first of these that was run counts.
     std::vector<std::string> measured;
     std::optional<std::string> baseline; ///< "cublas"
     std::optional<RecordedBest> best;
-    std::optional<std::string> forecast; ///< of a setting, for `gpu`
-    std::optional<std::string> chosen;   ///< what `convcast choose` ranks first of a strategy, for `gpu`
-    std::vector<std::string> fastest;    ///< of other times by their names
+    std::optional<std::string> forecast; ///< a setting: its forecast for `gpu`
+    std::optional<std::string> chosen;   ///< a strategy: what `convcast choose` ranks first of it, for `gpu`
+    std::vector<std::string> fastest;    ///< names of other times, the shortest of which it is
     /// Recordings of `measured`, `baseline` and `best`: "run" of the item's study (as if left out),
     /// "settings" of its own settings, or another study's, "chang_multi" or "chang_multi/settings".
     std::vector<std::string> in;
     std::vector<std::string> except; ///< settings that are left out
-    /// Whether it counts: an expression, of measured settings with their knobs as "knob.tile_k".
+    /// A condition without which there is no time; for recorded settings it may name knobs: "knob.tile_k".
     std::optional<std::string> where;
-    std::optional<std::string> least; ///< the setting with the least of this instead of the fastest
+    std::optional<std::string> least; ///< an expression: the setting where it is least, not the fastest
     std::optional<AskedGpu> gpu;      ///< absent: ours
-    /// Of a forecast: a number of that GPU as if it were another, as `--set` takes it: "bank_width=4".
+    /// For a forecast: a number of the GPU as if it were another, as `--set` takes it: "bank_width=4".
     std::optional<std::string> with;
     CONVCAST_MEMBERS(PaperTime, measured, baseline, best, forecast, chosen, fastest, in, except, where, least,
                      gpu, with)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses more or less than one way
 };
 
-/// Rows written down, the shapes of studies, or of one column the numbers from 0 to below `count`. A cell
-/// "=peak / 2" is computed. A column "shape" makes a row a convolution, a column "gpu" with the names of
-/// profiles makes it a GPU.
+/// A list of rows: those written down, the shapes of studies, or one column with the numbers from 0 to below
+/// `count`. A cell "=peak / 2" is computed. A column "shape" makes a row a convolution, a column "gpu" with
+/// the names of profiles makes it a GPU.
 struct PaperList {
     std::vector<std::string> studies;
     std::vector<std::string> columns;
@@ -65,7 +66,7 @@ struct PaperList {
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1000.0}; }
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses rows that do not fit the columns
 };
 
 struct PaperColumn {
@@ -86,12 +87,12 @@ struct PaperTableMethod {
     std::vector<std::string> each;     ///< one table for each row of these lists
     std::optional<std::string> when;   ///< whether there is one: an expression
     std::vector<std::string> over;     ///< its rows: these lists, each row of the first with all of the next
-    std::optional<std::string> where;  ///< of them those that are so
+    std::optional<std::string> where;  ///< a condition: the rows for which it is true
     std::vector<PaperColumn> columns;
     std::vector<PaperNote> notes;
     CONVCAST_MEMBERS(PaperTableMethod, id, title, words, each, when, over, where, columns, notes)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses a table without columns
 };
 
 enum class PaperDrawn { points, lines, bars };
@@ -108,11 +109,11 @@ struct PaperSeries {
     std::optional<bool> hollow;        ///< a forecast
     std::optional<bool> unlisted;      ///< no entry in the legend
     std::string value;                 ///< an expression; where it is missing there is no point
-    std::optional<std::string> begins; ///< of bars over categories: where one begins that ends at `value`
-    std::string label;                 ///< of a point: a sentence
+    std::optional<std::string> begins; ///< for bars: an expression, where a bar begins that ends at `value`
+    std::string label;                 ///< a sentence: what a point is called
     CONVCAST_MEMBERS(PaperSeries, name, style, each, drawn, hollow, unlisted, value, begins, label)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses "begins" of anything but bars
 };
 
 /// A line across the axis of the values; with `to` a band.
@@ -138,7 +139,7 @@ struct PaperFigureMethod {
     std::vector<std::string> over;
     std::optional<std::string> where;
     std::string axis;                     ///< what the values are, with their unit
-    std::optional<PaperScale> scale;      ///< of that axis; absent: logarithmic
+    std::optional<PaperScale> scale;      ///< how that axis is divided; absent: logarithmic
     std::optional<std::string> category;  ///< a sentence
     std::optional<std::string> x, x_axis; ///< an expression, and what it is
     std::vector<PaperMark> marks;
@@ -147,7 +148,7 @@ struct PaperFigureMethod {
     CONVCAST_MEMBERS(PaperFigureMethod, beside, id, title, caption, each, when, panels, panel, over, where,
                      axis, scale, category, x, x_axis, marks, series, no_data)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses both or neither of category and x
 };
 
 /// Boxes of a drawing, one for each row of the lists; places and sizes in units of the drawing, from its
@@ -168,7 +169,7 @@ struct PaperDrawingMethod {
     std::vector<PaperBoxes> boxes;
     CONVCAST_MEMBERS(PaperDrawingMethod, id, title, caption, when, boxes)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses a drawing without boxes
 };
 
 /// What the paper claims, how it is judged and told. The verdict is an expression of the rules
@@ -190,7 +191,7 @@ struct PaperClaim {
     CONVCAST_MEMBERS(PaperClaim, beside, each, when, claim, published, verdict, found, says, otherwise, cell,
                      exact, from)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses a claim of neither kind
 };
 
 struct PaperMethod {
@@ -218,16 +219,16 @@ struct PaperMethod {
     }
 };
 
-/// What a text of a method is: where it stands says it.
+/// What a text of a method is; the field in which it stands decides it.
 enum class PaperTextKind { expression, sentence, setting, list, time, recording, study, plain };
 using EachPaperText =
     std::function<void(const std::string &path, const std::string &text, PaperTextKind kind)>;
 
-/// Calls with every text of a method and its path: "/claims/0/verdict".
+/// Calls `call` with every text of a method and its path: "/claims/0/verdict".
 void each_text(const PaperMethod &method, const EachPaperText &call);
 
-/// Says that something is wrong unless `known` has the name: "expected a study, for example "sweep", found
-/// "swep"; did you mean 'sweep'?" `example` "" is the first that is known.
+/// Tells `problem` of `field` unless `known` has the name: "expected a study, for example "sweep", found
+/// "swep"; did you mean 'sweep'?" `what` is "a study". With `example` "" the first of `known` is the example.
 void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
                     const std::string &field, const FieldProblem &problem, const std::string &example = "");
 

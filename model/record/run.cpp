@@ -29,19 +29,19 @@ void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem 
             problem("timeline", sentence);
 }
 
-/// Which case a problem is about, of its place "run.json:12: /cases/3/status"; none where it is about the
-/// document.
+/// The index of the case that a problem is about, 3 of its place "run.json:12: /cases/3/status"; absent where
+/// it is about the document. `file` may have a colon itself, so that it is skipped first.
 std::optional<std::size_t> case_of(const InputProblem &problem, const std::string &file) {
     constexpr std::string_view cases = ": /cases/";
     std::string_view path = problem.place;
-    path.remove_prefix(std::min(path.find(": ", file.size()), path.size())); // the line
+    path.remove_prefix(std::min(path.find(": ", file.size()), path.size()));
     if (!path.starts_with(cases))
         return std::nullopt;
     path.remove_prefix(cases.size());
     return number_of<std::size_t>(path.substr(0, path.find('/')));
 }
 
-/// Says of a case at `path` which names it has that are none.
+/// Tells `reader` of a strategy, or a baseline, of the case at `path` that does not exist.
 void check_names(const Case &item, const std::string &path, const BaselineCheck &check_baseline,
                  described::Reader &reader) {
     const FieldProblem problem = [&](const std::string &field, const std::string &message) {
@@ -53,8 +53,8 @@ void check_names(const Case &item, const std::string &path, const BaselineCheck 
         or_problem(problem, "baseline", [&] { check_baseline(*item.baseline); });
 }
 
-/// Moves the cases that problems are about to Run::unread. Throws InputError with all problems where one is
-/// about the document, or none of the cases is left.
+/// Moves the cases that `problems` are about from Run::cases to Run::unread, as they stand in `text`. Throws
+/// InputError with all problems where one is about the document, or none of the cases is left.
 void put_aside(Run &run, const std::string &text, std::vector<InputProblem> problems,
                const std::string &file) {
     std::map<std::size_t, std::vector<InputProblem>> by_case;
@@ -81,7 +81,7 @@ void put_aside(Run &run, const std::string &text, std::vector<InputProblem> prob
     run.cases = std::move(readable);
 }
 
-/// Earlier versions did not write of a launch what its kernel is compiled with: of one on tensor cores, the
+/// Adds what earlier versions did not write: that the kernel of a launch on tensor cores is compiled with the
 /// instructions that only its architecture has.
 void complete(Case &item) {
     if (!item.prediction || !item.prediction->plan)

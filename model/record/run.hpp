@@ -64,7 +64,7 @@ struct Prediction {
                      assumed_high_s, regimes, limiter, work, rates, plan, term, rules, margin, assumptions,
                      reason, timeline)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses low above high, a wrong timeline
 };
 
 enum class L2State { cold, warm };
@@ -99,13 +99,13 @@ struct Measurement {
             return Range{0.0, 1e300, true};
         return std::nullopt;
     }
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses a time of 0, a wrong timeline
 };
 
 enum class Status { ok, infeasible, unsupported, wrong_result, failed, not_run };
 BOOST_DESCRIBE_ENUM(Status, ok, infeasible, unsupported, wrong_result, failed, not_run)
 
-/// Says of `field` that a result cannot be right, as its status is ok, and so far off.
+/// Tells `problem` of `field` if the status is ok and the L2 error above most_error_of_right_results.
 void check_error_of_status(Status status, std::optional<double> error, const std::string &field,
                            const FieldProblem &problem);
 
@@ -130,13 +130,14 @@ struct Case {
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "count" ? std::optional(Range{1.0, 1e15}) : std::nullopt;
     }
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses a strategy beside a baseline
 
     /// The strategy with its knobs, or the baseline.
     std::string called() const { return strategy ? *strategy : baseline.value_or(""); }
     /// The same without knobs.
     std::string kernel() const { return strategy ? strategy->substr(0, strategy->find(':')) : called(); }
     std::optional<Seconds> forecast_s() const { return prediction ? prediction->time_s : std::nullopt; }
+    /// The measurement with L2 in this state; nullptr where there is none.
     const Measurement *measured(L2State l2) const {
         for (const Measurement &m : measurements)
             if (m.l2 == l2)
@@ -177,17 +178,19 @@ struct Run {
     const OwnKernel *own_kernel(const std::string &baseline) const;
 };
 
-/// Throws UsageError for a name that is no baseline.
+/// Throws UsageError for a name that is no baseline. Callers give it: only executor/ knows the baselines.
 using BaselineCheck = std::function<void(const std::string &baseline)>;
 
-/// Cases that cannot be read are put aside as Run::unread. Without `check_baseline` every name is taken.
-/// Throws InputError, with every problem at once, where the text as a whole is no Run document, and where it
-/// has cases but none that can be read. `file` only names the text in messages.
+/// Reads a document of either kind: JSON, or lines (run_lines.hpp). Cases that cannot be read are put aside
+/// as Run::unread. Without `check_baseline` every baseline's name is taken. Throws InputError, with every
+/// problem at once, where the text as a whole is no Run document, and where it has cases but none that can be
+/// read. `file` only names the text in messages.
 Run read_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline = {});
+/// The document as JSON, with its unread cases in their places.
 std::string write_run(const Run &run);
 
-/// A case that stands by itself in a line of a document; unread where it cannot be read. `index` is its place
-/// among the document's cases.
+/// Reads a case that is one line of a document, the `line`-th of `file`; it is unread where it cannot be
+/// read. `index` is its place among the document's cases, for messages.
 std::variant<Case, UnreadCase> read_case(std::string_view text, const std::string &file, int line,
                                          std::size_t index, const BaselineCheck &check_baseline);
 

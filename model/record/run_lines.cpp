@@ -22,10 +22,10 @@
 namespace convcast {
 namespace {
 
-constexpr std::size_t lines_of_a_piece = 4096; ///< the cores have enough to do, and a piece is small
-constexpr std::size_t longest_line = 256 << 20;
+constexpr std::size_t lines_of_a_piece = 4096;  ///< chosen: all cores have work, and a piece is small
+constexpr std::size_t longest_line = 256 << 20; ///< bytes; chosen: above this only broken files come
 
-/// An unread case in one line. What is no JSON came as one.
+/// The text of an unread case on one line. A text of several lines is JSON: what is no JSON came from a line.
 std::string in_one_line(const std::string &json) {
     if (json.find('\n') == std::string::npos)
         return json;
@@ -34,7 +34,7 @@ std::string in_one_line(const std::string &json) {
     return writer.take();
 }
 
-/// A case's line, without the tree of its terms.
+/// The line of a case, with its end, without the tree of terms, which is long and can be computed anew.
 std::string line_of_case(const Case &item) {
     if (!item.prediction || !item.prediction->term)
         return to_line(described::write(item));
@@ -53,12 +53,13 @@ std::string head_line(const Run &run) {
     return to_line(described::write(head_of(run)));
 }
 
-/// Texts of a run's cases and unread ones in order, made on all cores; `text_of` makes one.
+/// Calls `take` with the texts of a run's cases and unread cases in their order. `text_of`, which is called
+/// on all cores, makes the text of a case, `text_of_unread` that of an unread one.
 void texts_of(const Run &run, const std::function<std::string(const Case &)> &text_of,
               const std::function<std::string(const UnreadCase &)> &text_of_unread,
               const std::function<void(std::string)> &take) {
     auto unread = run.unread.begin();
-    const auto take_unread = [&](std::size_t before) {
+    const auto take_unread = [&](std::size_t before) { // those in front of the case of this index
         for (; unread != run.unread.end() && unread->before <= before; ++unread)
             take(text_of_unread(*unread));
     };
@@ -74,6 +75,7 @@ void texts_of(const Run &run, const std::function<std::string(const Case &)> &te
     take_unread(std::numeric_limits<std::size_t>::max());
 }
 
+/// A line without the carriage return and the blanks at its end.
 std::string_view without_end(std::string_view line) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
         line.remove_suffix(1);
@@ -83,14 +85,15 @@ std::string_view without_end(std::string_view line) {
 /// The lines of a text, or of a file, packed by gzip or not, that is read as it is needed.
 class LineSource {
   public:
-    explicit LineSource(std::string_view text) : rest_(text) {}
+    explicit LineSource(std::string_view text) : rest_(text) {} ///< keeps no copy
+    /// Throws InputError where the file cannot be opened.
     explicit LineSource(const std::string &file) : file_(gzopen(file.c_str(), "rb"), gzclose), name_(file) {
         if (!file_)
             throw InputError(file, std::string("cannot be read: ") + std::strerror(errno));
-        gzbuffer(file_.get(), 1 << 18);
+        gzbuffer(file_.get(), 1 << 18); // chosen
     }
 
-    /// False at the end.
+    /// Puts the next line into `line`, without its end; false at the end of the text. Throws InputError.
     bool next(std::string &line) {
         line.clear();
         ++number_;
@@ -108,7 +111,7 @@ class LineSource {
                 return !line.empty();
         }
     }
-    int number() const { return number_; } ///< of the line that was the last
+    int number() const { return number_; } ///< of the line that next() gave last, from 1
 
     /// What follows in the file, up to 4 MiB of it; empty at the end.
     std::string_view next_block() {
@@ -126,7 +129,7 @@ class LineSource {
   private:
     std::unique_ptr<gzFile_s, int (*)(gzFile)> file_{nullptr, gzclose};
     std::string name_, buffer_;
-    std::string_view rest_; ///< what is not told yet: of the text, or of `buffer_`
+    std::string_view rest_; ///< what next() has not given yet: of the text, or of `buffer_`
     int number_ = 0;
 };
 
@@ -136,7 +139,7 @@ struct Line {
     int number = 0;
 };
 
-/// The next lines that are not empty, none only at the end.
+/// The next lines that are not empty, at most `most`; none only at the end.
 std::vector<Line> next_lines(LineSource &source, std::size_t most) {
     std::vector<Line> lines;
     for (std::string line; lines.size() < most && source.next(line);)
@@ -145,15 +148,17 @@ std::vector<Line> next_lines(LineSource &source, std::size_t most) {
     return lines;
 }
 
-/// Calls `take` with each piece. Throws InputError where there are cases and none can be read.
+/// Reads a document of lines: calls `take` with each piece of it, which has the head and up to
+/// lines_of_a_piece cases, read or unread. Throws InputError where there are cases and none can be read:
+/// before any piece is taken if all of them are in one, else at the end.
 void take_pieces(LineSource &source, const std::string &file, const BaselineCheck &check_baseline,
                  const std::function<void(Run)> &take) {
     const std::vector<Line> first = next_lines(source, 1);
     if (first.empty())
         throw InputError(file + ":1", "expected a Run document, got an empty file");
     const auto head = described::read_document<Run>(first.front().text, file);
-    std::size_t before = 0, readable = 0;
-    std::vector<InputProblem> problems;
+    std::size_t before = 0, readable = 0; // cases in the pieces up to now
+    std::vector<InputProblem> problems;   // of unread cases, for the case that none is readable
     std::vector<Line> lines = next_lines(source, lines_of_a_piece);
     do { // once also where there are no cases
         std::vector<std::variant<Case, UnreadCase>> read(lines.size());
@@ -163,7 +168,7 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
         Run piece = head;
         for (auto &item : read)
             if (UnreadCase *unread = std::get_if<UnreadCase>(&item)) {
-                if (problems.size() < 1000)
+                if (problems.size() < 1000) // chosen: nobody reads more
                     problems.insert(problems.end(), unread->problems.begin(), unread->problems.end());
                 piece.unread.push_back(
                     {piece.cases.size(), std::move(unread->json), std::move(unread->problems)});
@@ -181,7 +186,7 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
         throw InputError(std::move(problems));
 }
 
-/// Lines of a document's cases and unread ones.
+/// Calls `take` with the line of each case, read or unread.
 void add_lines(const Run &piece, const std::function<void(std::string)> &take) {
     texts_of(
         piece, line_of_case, [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; }, take);
@@ -219,7 +224,7 @@ std::string write_run(const Run &run) {
     std::string out = to_text(described::write(head_of(run)));
     if (run.cases.empty() && run.unread.empty())
         return out;
-    out.resize(out.size() - 3); // "\n}\n"
+    out.resize(out.size() - 3); // the head's end "\n}\n", before which the cases stand
     out += ",\n  \"cases\": [";
     bool first = true;
     constexpr std::size_t depth = 2; // of a case

@@ -11,7 +11,8 @@
 namespace convcast {
 namespace {
 
-constexpr std::size_t longest_sentence = 4000;
+// Chosen: more than anybody writes, so that no broken file ends the program.
+constexpr std::size_t longest_sentence = 4000; ///< bytes
 constexpr int deepest_choice = 8;
 
 /// ".2f": a point, a digit and a letter.
@@ -21,11 +22,12 @@ bool is_digits_format(const std::string &format) {
            (format[2] == 'f' || format[2] == 'e' || format[2] == 'g');
 }
 
+/// Reads a text from left to right; `at_` is the next character. Its functions throw as parse_sentence does.
 class SentenceReader {
   public:
     explicit SentenceReader(const std::string &text) : text_(text) {}
 
-    Sentence whole() {
+    Sentence read() {
         if (text_.size() > longest_sentence)
             wrong("is longer than " + std::to_string(longest_sentence) + " characters");
         Sentence out = parts(0);
@@ -41,7 +43,7 @@ class SentenceReader {
                          "); an example: \"{found:times} as fast[, forecast {guess:times}]\"");
     }
 
-    /// Up to the end, or within a choice up to its '|' or ']'.
+    /// The parts up to the end of the text or, within a choice (depth > 0), up to its '|' or ']'.
     Sentence parts(int depth) {
         if (depth > deepest_choice)
             wrong("has choices more than " + std::to_string(deepest_choice) + " deep");
@@ -57,6 +59,7 @@ class SentenceReader {
         return out;
     }
 
+    /// Words up to the next sign; '|' is one only within a choice.
     SentencePart words(int depth) {
         const std::size_t end = std::min(text_.find_first_of(depth == 0 ? "[]{" : "[]{|", at_), text_.size());
         SentencePart part;
@@ -78,6 +81,8 @@ class SentenceReader {
         return part;
     }
 
+    /// "{expression:format}". Texts of an expression stand in single quotes and may have any sign; the last
+    /// colon outside of them begins the format.
     SentencePart value() {
         const std::size_t begin = at_ + 1;
         std::size_t colon = std::string::npos, end = begin;
@@ -114,7 +119,7 @@ std::vector<std::string> sentence_formats() {
 }
 
 Sentence parse_sentence(const std::string &text) {
-    return SentenceReader(text).whole();
+    return SentenceReader(text).read();
 }
 
 } // namespace convcast

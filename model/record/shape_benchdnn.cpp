@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char *benchdnn_example = "mb1ic64ih56iw56oc64oh56ow56kh3kw3sh1ph1n\"resnet:conv2*3\"";
 
-/// Longer names first where one begins with another.
+/// The sizes of a descriptor by benchdnn's names: "ic" input channels, "oh" output height, "kw" filter width,
+/// s stride, p padding, d (of "dh") dilation, of 3D "id", "od", ... A name that begins with another is first.
 constexpr std::array<std::string_view, 22> size_names = {"mb", "ic", "id", "ih", "iw", "oc", "od", "oh",
                                                          "ow", "kd", "kh", "kw", "sd", "sh", "sw", "pd",
                                                          "ph", "pw", "dd", "dh", "dw", "g"};
@@ -32,7 +33,7 @@ std::int64_t size_of(const Sizes &sizes, std::string_view name, std::int64_t oth
     return found == sizes.end() ? otherwise : found->second;
 }
 
-/// The size that `rest` begins with, its name taken off; empty if it begins with none.
+/// Takes the name of a size, and no digit, off the front of `rest`. Empty if it begins with none.
 std::string_view take_name(std::string_view &rest) {
     for (const std::string_view name : size_names)
         if (rest.starts_with(name) && rest.size() > name.size() && rest[name.size()] >= '0' &&
@@ -43,14 +44,14 @@ std::string_view take_name(std::string_view &rest) {
     return {};
 }
 
-/// A descriptor in parts. The symbol _ between them means nothing.
+/// A convolution as benchdnn writes it: "mb1ic64ih56oc64oh56kh3ph1n"conv2*3"".
 struct Descriptor {
     Sizes sizes;
     std::string name;
     std::int64_t count = 1;
 };
 
-/// "conv2*3" is a layer that stands three times.
+/// Reads what stands behind "n": "conv2*3" is the layer conv2, three times.
 void take_layer(Descriptor &out, std::string_view text) {
     if (text.size() > 1 && text.front() == '"' && text.back() == '"')
         text = text.substr(1, text.size() - 2);
@@ -63,6 +64,7 @@ void take_layer(Descriptor &out, std::string_view text) {
     out.name = std::string(text);
 }
 
+/// Throws UsageError where the text is no descriptor. A _ between its parts means nothing.
 Descriptor descriptor_of(std::string_view text) {
     Descriptor out;
     std::string_view rest = text;
@@ -90,7 +92,7 @@ Descriptor descriptor_of(std::string_view text) {
     return out;
 }
 
-/// Only sizes of 2D are forecast; a third direction of one element changes nothing.
+/// Throws UsageError unless it is 2D with all sizes needed. A third direction of one element is taken.
 void require_2d(const Sizes &sizes) {
     const bool deep = size_of(sizes, "id", 1) > 1 || size_of(sizes, "od", 1) > 1 ||
                       size_of(sizes, "kd", 1) > 1 || size_of(sizes, "pd", 0) > 0;
@@ -107,7 +109,9 @@ void require_2d(const Sizes &sizes) {
                              "' with a size of 1 or more. Example: " + benchdnn_example);
 }
 
-/// Rows ('h') or columns ('w') of the descriptor; of a square one, whose columns are not given, the rows.
+/// The sizes along the rows (`which` is 'h') or the columns ('w'). A descriptor without sizes of columns is
+/// square: its columns are as its rows. Where an output size is named, the padding behind the input is what
+/// gives it. Throws UsageError where the padding would not be nearly the same on both sides.
 Window window_of(const Sizes &sizes, char which) {
     const auto is_of_columns = [](const auto &size) { return size.first.ends_with('w'); };
     const char w = std::any_of(sizes.begin(), sizes.end(), is_of_columns) ? which : 'h';
@@ -127,10 +131,9 @@ Window window_of(const Sizes &sizes, char which) {
         window.begin = window.end = std::max<std::int64_t>(pad, 0);
         return window;
     }
-    // What lies behind the input so that the last filter ends there.
-    const std::int64_t both = window.padding_for(outputs);
+    const std::int64_t both = window.padding_for(outputs); // on both sides together
     window.begin = window.end = pad >= 0 ? pad : both / 2;
-    const std::int64_t even = window.places();
+    const std::int64_t even = window.places(); // outputs with the same padding on both sides
     if (even == outputs) // the usual one: what the last filter leaves over does not count
         return window;
     window.end = std::max<std::int64_t>(both - window.begin, 0);
@@ -142,13 +145,14 @@ Window window_of(const Sizes &sizes, char which) {
     return window;
 }
 
-/// What options above say of the lines below.
+/// What options say of all lines below them.
 struct Options {
     std::optional<std::int64_t> images; ///< of --mb, unless 0
     DataType type = DataType::f32;
-    std::set<std::string> left_out;
+    std::set<std::string> left_out; ///< options that say nothing of a shape, for a remark
 };
 
+/// The shape of a descriptor; `moved` as of the other shape_of. Throws UsageError.
 ConvShape shape_of(const Sizes &sizes, const Options &options, bool &moved) {
     require_2d(sizes);
     ConvShape common;
@@ -160,7 +164,7 @@ ConvShape shape_of(const Sizes &sizes, const Options &options, bool &moved) {
     return shape_of(common, window_of(sizes, 'h'), window_of(sizes, 'w'), moved);
 }
 
-/// "--dt=f32:f32:f32" or "--cfg=f32": the type of the input.
+/// The type of the input by the value of "--dt=f32:f32:f32" or "--cfg=f32". Throws UsageError.
 DataType type_of_option(std::string_view value) {
     if (value.find(',') != std::string_view::npos)
         throw UsageError("expected one type for the lines below, found '" + shortened(value, 40) +
@@ -172,6 +176,7 @@ DataType type_of_option(std::string_view value) {
     return data_type(first);
 }
 
+/// Takes an option, as "--mb=8". Throws UsageError of one under which the lines are not what is forecast.
 void take_option(Options &options, std::string_view word) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string_view name = word.substr(0, equals),
@@ -198,10 +203,12 @@ void take_option(Options &options, std::string_view word) {
     }
 }
 
+/// Whether a word is the program: its lines may be whole commands.
 bool is_benchdnn_call(std::string_view word) {
     return word == "benchdnn" || word.ends_with("/benchdnn");
 }
 
+/// Takes the options of a line and its descriptor, if it has one; `moved` as of shape_of.
 void take_line(ListBuilder &list, Options &options, std::size_t number, std::string_view line, bool &moved) {
     for (std::string_view rest = trimmed(line); !rest.empty();) {
         const bool option = rest.starts_with("--");

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char *csv_example = "n,c,h,w,k,r,s,pad,name,count above 1,64,56,56,64,3,3,1,conv2,3";
 
-/// A column, the names that it may have besides its own, and which of its kind may stand in one file.
+/// A column's own name, and the others that it may have.
 struct ColumnKind {
     const char *name;
     std::vector<const char *> aliases;
@@ -56,6 +56,7 @@ const std::vector<ColumnKind> &column_kinds() {
     return kinds;
 }
 
+/// A header's cell as column_kinds() writes names: in small letters, with _ for blanks and hyphens.
 std::string small_name(std::string_view text) {
     std::string out = lower(text);
     std::replace_if(
@@ -63,7 +64,7 @@ std::string small_name(std::string_view text) {
     return out;
 }
 
-/// The kind's own name, or nullptr.
+/// The column's own name, by a name in small letters; nullptr where no column has it.
 const char *column_of(const std::string &name) {
     for (const ColumnKind &kind : column_kinds())
         if (name == kind.name || std::any_of(kind.aliases.begin(), kind.aliases.end(),
@@ -81,7 +82,7 @@ std::vector<std::string> known_names() {
     return names;
 }
 
-/// The separator that a header has most of.
+/// The separator of which a header has most: comma, semicolon or tab.
 char separator_of(std::string_view header) {
     char best = ',';
     for (const char candidate : {',', ';', '\t'})
@@ -91,15 +92,14 @@ char separator_of(std::string_view header) {
     return best;
 }
 
-/// Which column stands where; empty: one to leave out.
 struct CsvHeader {
     char separator = ',';
-    std::vector<std::string> columns;
-    std::set<std::string> there;
-    bool has(const std::string &name) const { return there.count(name) != 0; }
+    std::vector<std::string> columns; ///< by their own names, from left to right; "": to leave out
+    std::set<std::string> names;      ///< of all columns
+    bool has(const std::string &name) const { return names.count(name) != 0; }
 };
 
-/// Says everything that is wrong with the header at once.
+/// Notes everything that is wrong with the header: columns that are lacking, or that say the same twice.
 void check_header(const CsvHeader &header, std::size_t line, ListBuilder &list) {
     const auto needs = [&](const char *name, bool given, const char *or_else = "") {
         if (!given)
@@ -107,7 +107,7 @@ void check_header(const CsvHeader &header, std::size_t line, ListBuilder &list) 
                                    ", found none. Example: " + csv_example);
     };
     if (header.has("shape")) {
-        for (const std::string &other : header.there)
+        for (const std::string &other : header.names)
             if (other != "shape" && other != "name" && other != "count")
                 list.problem(line, "column '" + other +
                                        "': expected no sizes beside the column 'shape', which has them all. "
@@ -127,6 +127,7 @@ void check_header(const CsvHeader &header, std::size_t line, ListBuilder &list) 
                                    "': expected one of them, as both say the same");
 }
 
+/// Reads the header; notes what is wrong with it in the list.
 CsvHeader header_of(std::string_view text, std::size_t line, ListBuilder &list) {
     CsvHeader header;
     header.separator = separator_of(text);
@@ -141,7 +142,7 @@ CsvHeader header_of(std::string_view text, std::size_t line, ListBuilder &list) 
                                    did_you_mean(name.substr(0, 64), known_names()) +
                                    " Columns: n, c, h, w, k, r, s, stride, pad, dilation, groups, dtype, "
                                    "name, count, or shape; what is not for convcast begins with x_");
-        if (kind != nullptr && !header.there.insert(kind).second)
+        if (kind != nullptr && !header.names.insert(kind).second)
             list.problem(line, "column '" + shortened(cell, 60) + "' says again what '" + kind +
                                    "' is; expected it once");
     }
@@ -151,13 +152,15 @@ CsvHeader header_of(std::string_view text, std::size_t line, ListBuilder &list) 
 
 using Cells = std::map<std::string, std::string>; ///< by column, those that are not empty
 
+/// The number of a row in a column, from `low` on; `otherwise` where it has none.
 std::int64_t number_in(const Cells &cells, const char *column, std::int64_t otherwise, std::int64_t low) {
     const auto found = cells.find(column);
     return found == cells.end() ? otherwise
                                 : whole_number(found->second, std::string("column '") + column + "'", low);
 }
 
-/// "3" or "3x2", or each in a column of its own; a second one that is absent is as the first.
+/// Two sizes of a row, of rows and of columns: from the column `both`, "3" or "3x2", else from the columns
+/// `first` and `second`. Without a second one it is as the first; without either both are `otherwise`.
 std::pair<std::int64_t, std::int64_t> pair_in(const Cells &cells, const char *both, const std::string &first,
                                               const std::string &second, std::int64_t otherwise,
                                               std::int64_t low) {
@@ -184,6 +187,7 @@ std::int64_t size_in(const Cells &cells, const char *column) {
     return number_in(cells, column, 0, 1);
 }
 
+/// The shape of a row. Throws UsageError, also where its output sizes are not those that follow.
 ConvShape shape_in(const Cells &cells) {
     if (const auto text = cells.find("shape"); text != cells.end())
         return ConvShape::parse(text->second);
@@ -194,7 +198,7 @@ ConvShape shape_in(const Cells &cells) {
     shape.w = number_in(cells, "w", shape.h, 1);
     shape.k = size_in(cells, "k");
     std::tie(shape.r, shape.s) = pair_in(cells, "kernel", "r", "s", 0, 1);
-    if (shape.r == 0)
+    if (shape.r == 0) // neither "kernel" nor "r"
         throw UsageError("column 'r': expected a size, found an empty cell. Example: 3");
     std::tie(shape.stride_h, shape.stride_w) = pair_in(cells, "stride", "stride_h", "stride_w", 1, 1);
     std::tie(shape.pad_h, shape.pad_w) = pair_in(cells, "pad", "pad_h", "pad_w", 0, 0);
@@ -204,13 +208,14 @@ ConvShape shape_in(const Cells &cells) {
     if (const auto type = cells.find("dtype"); type != cells.end())
         shape.dtype = data_type(type->second);
     shape.validate();
-    for (const auto &[column, there] : {std::pair{"p", shape.p()}, {"q", shape.q()}})
-        if (const std::int64_t said = number_in(cells, column, there, 1); said != there)
-            throw UsageError(std::string("column '") + column + "': expected " + std::to_string(there) +
+    for (const auto &[column, size] : {std::pair{"p", shape.p()}, {"q", shape.q()}})
+        if (const std::int64_t said = number_in(cells, column, size, 1); said != size)
+            throw UsageError(std::string("column '") + column + "': expected " + std::to_string(size) +
                              ", which the other columns give, found " + std::to_string(said));
     return shape;
 }
 
+/// Adds the shape of a row, with its name and count. Throws UsageError.
 void take_row(ListBuilder &list, const CsvHeader &header, std::string_view line) {
     const std::vector<std::string> values = csv_cells(line, header.separator);
     if (values.size() != header.columns.size())
@@ -232,7 +237,7 @@ void take_row(ListBuilder &list, const CsvHeader &header, std::string_view line)
 
 std::vector<std::string> csv_cells(std::string_view line, char separator) {
     std::vector<std::string> cells(1);
-    bool quoted = false, closed = false;
+    bool quoted = false, closed = false; // within quotes; behind the quote that ends a cell
     for (std::size_t i = 0; i < line.size(); ++i) {
         const char c = line[i];
         if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"')
@@ -265,7 +270,7 @@ bool is_csv_header(std::string_view line) {
 ShapeList read_csv(std::string_view text, const std::string &file) {
     ListBuilder list(file, "CSV");
     std::optional<CsvHeader> header;
-    bool wrong_header = false; // under which rows would repeat what it has wrong
+    bool wrong_header = false; // then rows are not read: each would repeat what is wrong with it
     list.at_lines(text, [&](std::size_t number, std::string_view line) {
         if (header && !wrong_header)
             take_row(list, *header, line);

@@ -66,7 +66,7 @@ void ListBuilder::at_lines(std::string_view text,
 }
 
 bool ListBuilder::full() const {
-    return problems_.size() >= 1000;
+    return problems_.size() >= 1000; // chosen: nobody reads more
 }
 
 ShapeList ListBuilder::finish(const std::string &example) {
@@ -82,7 +82,8 @@ std::optional<std::int64_t> symmetric_pad(const Window &window) {
     if (window.begin == window.end)
         return window.begin;
     const std::int64_t sum = window.begin + window.end;
-    for (const std::int64_t pad : {sum / 2, (sum + 1) / 2}) {
+    for (const std::int64_t pad :
+         {sum / 2, (sum + 1) / 2}) { // with a stride, one of them may give as many outputs
         Window same = window;
         same.begin = same.end = pad;
         if (same.places() > 0 && same.places() == window.places())
@@ -142,35 +143,40 @@ namespace {
 
 constexpr const char *line_example = "n1c64h56w56k64r3s3_pad1x1 conv2_1 3";
 
-/// "3" or "x3"; absent where the word is no count.
+/// The count "3" or "x3"; absent where the word is a name. Throws UsageError of 0, and of a number with a
+/// sign, as "-1.5", so that it is not taken for a name.
 std::optional<std::int64_t> count_of(std::string_view word) {
     if (word.size() > 1 && word.front() == 'x')
         word.remove_prefix(1);
     if (word.size() > 1 && (word.front() == '-' || word.front() == '+') &&
         word.find_first_not_of("0123456789.eE", 1) == std::string_view::npos)
-        return whole_number(word, "the count", 1); // which refuses it
+        return whole_number(word, "the count", 1); // throws
     if (word.empty() || word.find_first_not_of("0123456789") != std::string_view::npos)
         return std::nullopt;
     return whole_number(word, "the count", 1);
 }
 
-/// "SHAPE", "SHAPE NAME", "SHAPE COUNT" or "SHAPE NAME COUNT"; a name may have blanks.
+/// Adds the shape of a line to the list. A line is "SHAPE", "SHAPE NAME", "SHAPE COUNT" or "SHAPE NAME
+/// COUNT", parted by blanks or tabs; a name may have blanks itself, so the last word is looked at for the
+/// count. A # at the beginning of the line or behind a blank begins a comment; within a word, as in "conv#2",
+/// it is part of the name. Throws UsageError.
 void take_line(ListBuilder &list, std::string_view line) {
-    for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1))
-        if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') {
-            line = line.substr(0, at);
+    for (std::size_t hash = line.find('#'); hash != std::string_view::npos; hash = line.find('#', hash + 1))
+        if (hash == 0 || line[hash - 1] == ' ' || line[hash - 1] == '\t') {
+            line = line.substr(0, hash);
             break;
         }
     line = trimmed(line);
-    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
-    const ConvShape shape = ConvShape::parse(shortened(line.substr(0, end)));
-    std::string_view rest = trimmed(line.substr(end));
-    const std::size_t last = rest.find_last_of(" \t");
-    const std::string_view word = rest.substr(last == std::string_view::npos ? 0 : last + 1);
-    const std::optional<std::int64_t> count = count_of(word);
+    const std::size_t shape_end = std::min(line.find_first_of(" \t"), line.size());
+    // Shortened, as the message of what is no shape repeats the text, which may be a line of any length.
+    const ConvShape shape = ConvShape::parse(shortened(line.substr(0, shape_end)));
+    std::string_view name = trimmed(line.substr(shape_end)); // and the count
+    const std::size_t blank = name.find_last_of(" \t");
+    const std::string_view last_word = name.substr(blank == std::string_view::npos ? 0 : blank + 1);
+    const std::optional<std::int64_t> count = count_of(last_word);
     if (count)
-        rest = trimmed(rest.substr(0, rest.size() - word.size()));
-    list.add(shape, std::string(rest), count.value_or(1));
+        name = trimmed(name.substr(0, name.size() - last_word.size()));
+    list.add(shape, std::string(name), count.value_or(1));
 }
 
 ShapeList read_lines(std::string_view text, const std::string &file) {
@@ -181,6 +187,7 @@ ShapeList read_lines(std::string_view text, const std::string &file) {
 
 // ---- a study document ----
 
+/// The shapes of a study with their counts; all of them are on line 1 in messages.
 ShapeList read_study_shapes(const std::string &text, const std::string &file) {
     const Study study = read_study(text, file);
     ListBuilder list(file, "a study document");
@@ -193,9 +200,9 @@ ShapeList read_study_shapes(const std::string &text, const std::string &file) {
     return list.finish("{\"shapes\": [\"n1c64h56w56k64r3s3\"]}");
 }
 
-// ---- which of them ----
+// ---- which format ----
 
-/// Refuses what is no text, with the lines that are none.
+/// Throws InputError that names the lines which are no UTF-8 or hold a byte of value 0: a list must be text.
 void require_text(std::string_view text, const std::string &file) {
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
         throw InputError(file + ":1", "expected UTF-8, found UTF-16; save the file as UTF-8");
@@ -206,7 +213,7 @@ void require_text(std::string_view text, const std::string &file) {
         const char *found = line.find('\0') != std::string_view::npos ? "a byte of value 0"
                             : !is_utf8(line)                          ? "bytes that are no UTF-8"
                                                                       : nullptr;
-        if (found != nullptr && problems.size() < 20)
+        if (found != nullptr && problems.size() < 20) // chosen: a binary file has a problem in every line
             problems.push_back({file + ":" + std::to_string(number),
                                 std::string("expected text in UTF-8, found ") + found +
                                     "; a list of shapes has lines like: " + line_example});
@@ -215,7 +222,7 @@ void require_text(std::string_view text, const std::string &file) {
         throw InputError(std::move(problems));
 }
 
-/// Whether a cell of a line of CSV is a number, which no column is named.
+/// Whether a cell of a line of CSV is a number. No column is named so: the line is no header.
 bool has_number(std::string line) {
     std::replace_if(
         line.begin(), line.end(), [](char c) { return c == ';' || c == '\t'; }, ',');
@@ -226,7 +233,7 @@ bool has_number(std::string line) {
     });
 }
 
-/// The first line that says something, with its number.
+/// The first line that is neither blank nor comment, with its number from 1; empty where there is none.
 std::pair<std::size_t, std::string_view> first_line(std::string_view text) {
     std::size_t number = 0;
     for (const std::string_view line : lines_of(text))

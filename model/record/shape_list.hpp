@@ -32,15 +32,14 @@ inline constexpr std::size_t most_listed_shapes = 100000;
 /// How often a list may have its shapes, all together.
 inline constexpr std::int64_t most_listed_count = 1'000'000'000'000;
 
-/// Reads a list of any format but ONNX, which its content tells. Throws InputError with every problem at
-/// once; each names the line, what was expected there, and an example.
+/// Reads a list of any format but ONNX; the format is found by its first line. Throws InputError with every
+/// problem at once; each names the line, what was expected there, and an example.
 ShapeList read_shape_list(const std::string &text, const std::string &file);
 
-/// The list with `images` instead of its own numbers of images. Throws InputError where a tensor gets too
-/// large.
+/// The same shapes with `images` images each. Throws InputError where a tensor gets too large.
 ShapeList with_images(const ShapeList &list, std::int64_t images, const std::string &file);
 
-/// Whether the bytes begin as the files do that ONNX exporters write. No text begins so.
+/// Whether the bytes begin as the files of ONNX exporters do: with a byte of value 8. No text begins so.
 bool is_onnx(std::string_view bytes);
 
 } // namespace convcast

@@ -26,25 +26,28 @@
 namespace convcast {
 namespace {
 
-constexpr int most_shards = 1000000;
+constexpr int most_shards = 1000000; ///< chosen: more than there are machines
 
-/// A document may hold a case several times: they are told apart by which time it is.
+/// Study, shape, strategy, baseline, and how many such cases the document has before this one.
 using CaseKey = std::tuple<std::optional<std::string>, std::string, std::optional<std::string>,
                            std::optional<std::string>, int>;
 
+/// A case as a part of a question. Its blank tells note_part that it is no id of a shape.
 std::string name_of(const Case &item) {
     return item.shape + " " + item.called();
 }
 
-/// How much a document knows of a case.
-int knowledge(const Case &item) {
+/// How far a document got with a case, the least first; one that no kernel can do counts as forecast.
+enum class Progress { nothing, forecast, run };
+Progress progress_of(const Case &item) {
     if (!item.measurements.empty() || item.status == Status::wrong_result || item.status == Status::failed)
-        return 2; // it ran
-    return item.status == Status::not_run ? 0 : 1;
+        return Progress::run;
+    return item.status == Status::not_run ? Progress::nothing : Progress::forecast;
 }
 
-/// What both documents must have alike where both say it, and what is said of another one: {0} is what the
-/// earlier document has, {1} the later one, {2} the version of the latter and {3} what to do instead.
+/// The conditions that two documents must have alike where both have them, and what is said of a document
+/// where they are not: {0} is the earlier document's value, {1} the later one's, {2} its version and {3} what
+/// to do instead.
 constexpr std::pair<const char *, fmt::string_view> alike_conditions[] = {
     {added_code_condition, "was made by other code (version {2}, another text of a kernel); {3}"},
     {question_condition,
@@ -55,7 +58,7 @@ constexpr std::pair<const char *, fmt::string_view> alike_conditions[] = {
     {"cublas", "was measured with cuBLAS {1} and not {0}; {3}"},
     {"driver_cuda", "was measured with a driver for CUDA {1} and not {0}; {3}"}};
 
-/// Why `later` cannot be joined to `first`, one entry a reason.
+/// Why `document` cannot be joined with `earlier`, one entry for each reason.
 std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &document) {
     const Run &first = earlier.run, &later = document.run;
     const std::string instead = "one document holds the numbers of one version; set the two side by side: "
@@ -78,6 +81,7 @@ std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &do
     return reasons;
 }
 
+/// joined_condition of every condition that a document has.
 std::map<std::string, std::string> joined_conditions(const std::vector<NamedRun> &documents) {
     std::map<std::string, std::vector<std::string>> values;
     for (const NamedRun &document : documents)
@@ -92,7 +96,7 @@ std::map<std::string, std::string> joined_conditions(const std::vector<NamedRun>
 } // namespace
 
 std::string joined_condition(const std::string &name, const std::vector<std::string> &values) {
-    // What is no list may have commas of its own.
+    // Only lists are parted at commas: other values may have commas of their own.
     const bool dates = name == "date", lists = name == "gpu_uuid" || name == "shard";
     const std::string between = dates ? " to " : lists ? ", " : "; ";
     std::vector<std::string> seen;
@@ -117,8 +121,8 @@ Shard parse_shard(const std::string &text) {
 }
 
 double seconds_to_run(const ConvShape &shape) {
-    // To compile, prepare and verify; then some hundred calls, warm and cold, by a kernel of a tenth of a
-    // large GPU's rate.
+    // Assumed: seconds to compile, prepare and verify; then calls, warm and cold, by a kernel that reaches a
+    // tenth of a large GPU's rate, in operations a second.
     constexpr double once = 0.3, calls = 200.0, flops = 5e12;
     return once + calls * 2.0 * shape.fmas().value / flops;
 }
@@ -156,7 +160,7 @@ std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
     for (const Case &item : cases)
         shapes.push_back(ConvShape::parse(item.shape));
     std::optional<std::set<std::string>> mine = shapes_of(shard, shapes);
-    std::vector<std::string> names; // of the part that each case is of
+    std::vector<std::string> names; // for each case that of its part
     std::map<std::string, double> parts;
     for (std::size_t i = 0; i < cases.size(); ++i) {
         std::string &name = names.emplace_back(mine ? shapes[i].id() : name_of(cases[i]));
@@ -186,25 +190,25 @@ void note_part(Run &run, const std::string &shard, const std::vector<std::string
 std::size_t missing_parts(const Run &run) {
     const std::string asked = condition_of(run.conditions, parts_condition);
     const auto count = number_of<std::size_t>(asked.substr(0, asked.find(' ')));
-    std::set<std::string> there;
+    std::set<std::string> parts;
     for (const Case &item : run.cases)
-        there.insert(asked.ends_with("cases") ? name_of(item) : item.shape);
-    return count && *count > there.size() ? *count - there.size() : 0;
+        parts.insert(asked.ends_with("cases") ? name_of(item) : item.shape);
+    return count && *count > parts.size() ? *count - parts.size() : 0;
 }
 
 void join_own_kernels(Run &run, const std::vector<OwnKernel> &others, const std::string &file) {
     for (const OwnKernel &kernel : others) {
-        OwnKernel *there = nullptr;
+        OwnKernel *same_name = nullptr;
         for (OwnKernel &known : run.own_kernels)
-            there = known.name == kernel.name ? &known : there;
-        if (there == nullptr)
+            same_name = known.name == kernel.name ? &known : same_name;
+        if (same_name == nullptr)
             run.own_kernels.push_back(kernel);
-        else if (!same_kernel(*there, kernel))
+        else if (!same_kernel(*same_name, kernel))
             throw InputError(file, "has another kernel of the name " + kernel.name +
                                        " than an earlier document or the question; one document holds "
                                        "one text of a kernel: give the new one another \"name\"");
         else
-            there->compiled.insert(kernel.compiled.begin(), kernel.compiled.end());
+            same_name->compiled.insert(kernel.compiled.begin(), kernel.compiled.end());
     }
 }
 
@@ -232,10 +236,10 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
     };
     std::map<CaseKey, Kept> kept;
     for (std::size_t d = 0; d < documents.size(); ++d) {
-        std::map<CaseKey, int> times;
+        std::map<CaseKey, int> times; // that the document has had a case up to here
         auto unread = documents[d].run.unread.begin();
-        const auto of_others = std::ssize(merged.unread);  // a case that stands there too is kept once
-        const auto take_unread = [&](std::size_t before) { // those in front of this case of the document
+        const auto of_others = std::ssize(merged.unread);  // an unread case that they have too is kept once
+        const auto take_unread = [&](std::size_t before) { // those in front of the case of this index
             for (; unread != documents[d].run.unread.end() && unread->before <= before; ++unread)
                 if (std::none_of(merged.unread.begin(), merged.unread.begin() + of_others,
                                  [&](const UnreadCase &other) { return other.json == unread->json; }))
@@ -250,17 +254,18 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
                 merged.cases.push_back(std::move(item));
                 continue;
             }
-            Case &there = merged.cases[found->second.place];
-            const auto take = [&, &from = found->second.document] {
-                there = std::move(item);
+            Case &known = merged.cases[found->second.place];
+            const auto replace_known = [&, &from = found->second.document] {
+                known = std::move(item);
                 from = d;
             };
-            if (knowledge(item) != knowledge(there)) {
-                if (knowledge(item) > knowledge(there))
-                    take();
+            if (progress_of(item) != progress_of(known)) {
+                if (progress_of(item) > progress_of(known))
+                    replace_known();
                 continue;
             }
-            if (knowledge(item) < 2 || to_text(described::write(item)) == to_text(described::write(there)))
+            if (progress_of(item) < Progress::run ||
+                to_text(described::write(item)) == to_text(described::write(known)))
                 continue;
             const NamedRun &earlier = documents[found->second.document];
             const std::string old_date = condition_of(earlier.run.conditions, "date"),
@@ -268,7 +273,7 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
             if (conflict == Conflict::newest && !old_date.empty() && !new_date.empty() &&
                 old_date != new_date) {
                 if (new_date > old_date)
-                    take();
+                    replace_known();
                 continue;
             }
             problems.push_back(

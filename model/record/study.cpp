@@ -21,6 +21,7 @@ extern const std::vector<EmbeddedFile> shipped_study_files;
 
 namespace {
 
+/// Tells `problem` of every text that is no shape.
 void check_shapes(const std::vector<std::string> &shapes, const FieldProblem &problem) {
     for (std::size_t i = 0; i < shapes.size(); ++i)
         or_problem(problem, "shapes/" + std::to_string(i), [&] { ConvShape::parse(shapes[i]); });
@@ -31,11 +32,12 @@ void make_canonical(std::vector<std::string> &shapes) {
         shape = ConvShape::parse(shape).id();
 }
 
-/// "my_layers" of "nets/My layers.json.gz"
+/// An id (is_id) for a study whose document has none, made of its file's name: "my_layers" of "nets/My
+/// layers.json.gz". The name is cut at its first point and at the longest id; every other character becomes
+/// _. Of a name that begins with a point only that is left, so that the id is "_" and not empty.
 std::string id_of_file(const std::string &file) {
-    constexpr std::size_t longest = 60;
     const std::string name = std::filesystem::path(file).filename().string();
-    std::string id = lower(name.substr(0, std::min(longest, std::max<std::size_t>(name.find('.'), 1))));
+    std::string id = lower(name.substr(0, std::min(longest_id, std::max<std::size_t>(name.find('.'), 1))));
     for (char &c : id)
         if (!is_id(std::string_view(&c, 1)))
             c = '_';
@@ -95,7 +97,8 @@ Study read_study(const std::string &text, const std::string &file) {
     Study study;
     described::Reader reader(study, file);
     parse_json(text, file, std::ref(reader));
-    if (reader.has_schema() || (study.shapes.empty() && study.sweeps.empty()))
+    if (reader.has_schema() ||
+        (study.shapes.empty() && study.sweeps.empty())) // else it is shapes and nothing else
         reader.require_schema(Study().schema);
     if (std::vector<InputProblem> problems = reader.problems(text); !problems.empty())
         throw InputError(std::move(problems));

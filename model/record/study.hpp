@@ -1,4 +1,4 @@
-// What is compared: a list of shapes, with what a paper published about them or how often a network has them.
+// A study: a list of shapes, with what a paper published of them or how often a network has them.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -28,7 +28,7 @@ struct StudySweep {
     std::vector<std::string> strategies; ///< with the knobs that are set
     CONVCAST_MEMBERS(StudySweep, id, swept, title, shapes, strategies)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses what cannot be swept
 };
 
 struct Study {
@@ -54,14 +54,14 @@ struct Study {
     static constexpr bool has_default(std::string_view field) {
         return field == "schema" || field == "id" || field == "title" || field == "citation";
     }
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< refuses wrong shapes, settings, counts, ids
 };
 
-/// A document with shapes and nothing else is a study, too: it is called as its file. Throws InputError with
-/// every problem at once, shapes included.
+/// Reads a study; its shapes become canonical texts. A document with shapes and no schema is a study, too,
+/// and without an id it is called as its file. Throws InputError with every problem at once, shapes included.
 Study read_study(const std::string &text, const std::string &file);
 
-/// A shipped study by id, or a file by its path. Throws UsageError (unknown) or InputError.
+/// A shipped study by id, with the numbers of data/papers, or a file. Throws UsageError or InputError.
 Study find_study(const std::string &name_or_file);
 std::vector<std::string> shipped_studies();
 

@@ -16,7 +16,7 @@ namespace convcast {
 std::vector<std::string> sweep_settings(const std::string &strategy_name, const ConvShape &shape,
                                         const GpuProfile &profile, const Facts &facts, std::size_t count) {
     std::vector<Strategy> pool = candidates(strategy_name);
-    const auto planned_text = [&](const Strategy &strategy) -> std::string {
+    const auto planned_text = [&](const Strategy &strategy) -> std::string { // "": it is not feasible
         const auto planned = plan(strategy, shape, profile, facts);
         const auto *good = std::get_if<PlannedStrategy>(&planned);
         return good ? to_text(good->strategy) : "";
@@ -25,7 +25,7 @@ std::vector<std::string> sweep_settings(const std::string &strategy_name, const 
     std::mt19937_64 random(seed_of(shape.id() + " " + strategy_name)); // whose sequence is the standard's
     std::vector<std::string> drawn;
     while (drawn.size() < count && !pool.empty()) {
-        const double share = static_cast<double>(random() >> 11) * 0x1p-53; // from 0 up to 1
+        const double share = static_cast<double>(random() >> 11) * 0x1p-53; // 53 bits: from 0 to below 1
         const std::size_t at =
             std::min(pool.size() - 1, static_cast<std::size_t>(share * static_cast<double>(pool.size())));
         std::string text = planned_text(pool[at]);

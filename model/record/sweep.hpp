@@ -10,8 +10,8 @@
 
 namespace convcast {
 
-/// Up to `count` distinct feasible settings of a strategy for a shape, drawn from its candidates other than
-/// the default, as canonical texts; the same for the same shape.
+/// Up to `count` distinct feasible settings of a strategy for a shape, as canonical texts, drawn at random
+/// from its candidates without the default. Seeded by shape and strategy: every machine draws the same.
 std::vector<std::string> sweep_settings(const std::string &strategy_name, const ConvShape &shape,
                                         const GpuProfile &profile, const Facts &facts, std::size_t count);
 

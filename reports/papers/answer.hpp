@@ -57,7 +57,7 @@ struct ItemAnswer {
     std::string of_other_code; ///< Recordings::of_other_code of what it stands on
 };
 
-/// How many claims came out in each way, each counted where it stands first.
+/// How many claims have each verdict. A claim that several items repeat is counted once.
 struct ClaimCounts {
     std::int64_t holds = 0, in_part = 0, differs = 0, follows = 0, open = 0;
     CONVCAST_MEMBERS(ClaimCounts, holds, in_part, differs, follows, open)
@@ -66,7 +66,7 @@ struct ClaimCounts {
         return *std::array{&holds, &in_part, &differs, &follows, &open}[static_cast<std::size_t>(verdict)];
     }
     std::int64_t judged() const { return holds + in_part + differs; }
-    /// A printed number that follows from others is none.
+    /// A printed number that follows from other printed numbers says nothing of a GPU and is no claim.
     std::int64_t claims() const { return judged() + open; }
 };
 
@@ -83,7 +83,7 @@ struct Reproduction {
     std::string of_other_code;        ///< Recordings::of_other_code of these
 };
 
-/// Tables, figures, drawings or findings of all items, in their order.
+/// The tables, figures, drawings or findings of all items in one list, in the order of the items.
 template <class Part>
 std::vector<Part> of_all_items(const Reproduction &reproduction, std::vector<Part> ItemAnswer::*parts) {
     std::vector<Part> all;
@@ -92,17 +92,18 @@ std::vector<Part> of_all_items(const Reproduction &reproduction, std::vector<Par
     return all;
 }
 
-/// A finding of a claim that is one number which must come out the same.
+/// The finding for a printed number that must follow from others to its last digit: `found` is what `where`,
+/// as "equation (1)", gives. The verdict is follows or differs.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
 
 class PaperContext;
 
-/// Throws InputError with every name that an item's methods have and nothing stands for.
+/// Answers all items. Throws InputError with every name in an item's methods that nothing stands for.
 Reproduction reproduce(const Paper &paper, const PaperContext &context);
 
-/// "figure 4", "section 3.1, rule 2": how an item is called in a sentence.
+/// How an item is called: "Figure 4", "Section 3.1, rule 2".
 std::string title_of(const PaperItem &item);
-/// "performance, 3x3"
+/// How a published number is called: "performance, 3x3".
 std::string title_of(const PublishedCell &cell);
 
 } // namespace convcast

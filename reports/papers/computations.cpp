@@ -35,19 +35,19 @@ std::string place_of(const PaperItem &item, const Paper &paper) {
     return "/items/" + std::to_string(found - paper.items.begin()) + "/answer";
 }
 
-/// The methods that answer an item, in the order of their answers.
+/// The methods that answer an item, in the order in which their answers stand on the page.
 struct AskedMethods {
     struct Method {
         PaperMethod method;
-        std::string place; ///< in the item's paper, else in another one
+        std::string place; ///< where messages say that it stands: in this paper's document, or who names it
     };
     std::vector<Method> all;
     PaperMethod names; ///< the times, values and lists of all of them, which each of them may use
 };
 
 /// The method that an item's `by` names, its own method, then the methods that its `also` names, each
-/// followed by its parts. A name that the item defines replaces the same name of a method. Adds a problem for
-/// each name that no method has.
+/// followed by its parts. Where two define a time, value or list of one name, the item's own counts, else the
+/// first. Tells `problem` of each name that no method has.
 AskedMethods methods_of(const PaperItem &item, const Paper &paper, const FieldProblem &problem) {
     const PaperAnswer &answer = item.answer;
     const std::string place = place_of(item, paper);
@@ -65,24 +65,24 @@ AskedMethods methods_of(const PaperItem &item, const Paper &paper, const FieldPr
             require_one_of(name, method_names(paper), "a method", field, problem, "gains");
     };
     const PaperMethod own = answer.method.value_or(PaperMethod());
-    asked.names = own; // before those of other methods
+    asked.names = own; // first: insert() keeps what is there
     if (answer.by)
         add_named(*answer.by, place + "/by");
     add(own, place + "/method");
     for (std::size_t i = 0; i < answer.also.size(); ++i)
         add_named(answer.also[i], place + "/also/" + std::to_string(i));
-    const std::vector<AskedMethods::Method> whole = std::exchange(asked.all, {});
-    for (const auto &[method, at] : whole) {
+    const std::vector<AskedMethods::Method> without_parts = std::exchange(asked.all, {});
+    for (const auto &[method, at] : without_parts) {
         asked.all.push_back({method, at});
         for (std::size_t i = 0; i < method.parts.size(); ++i) {
             add_named(method.parts[i], at + "/parts/" + std::to_string(i));
-            asked.all.back().method.batch = method.batch;
+            asked.all.back().method.batch = method.batch; // parts are computed for the method's batch
         }
     }
     return asked;
 }
 
-/// The network and the rungs of its ladder that an item names.
+/// Tells `problem` of a network, or of rungs of its ladder, that an item names and that do not exist.
 void check_rungs(const PaperItem &item, const std::string &place, const FieldProblem &problem) {
     if (!item.answer.network)
         return;
@@ -96,7 +96,7 @@ void check_rungs(const PaperItem &item, const std::string &place, const FieldPro
     });
 }
 
-/// What is wrong with how an item is to be answered.
+/// Tells `problem` of every name in an item's methods, network and rungs that does not exist.
 void check_item(const PaperItem &item, const Paper &paper, const FieldProblem &problem) {
     const AskedMethods asked = methods_of(item, paper, problem);
     for (const auto &[method, place] : asked.all)
@@ -104,7 +104,8 @@ void check_item(const PaperItem &item, const Paper &paper, const FieldProblem &p
     check_rungs(item, place_of(item, paper), problem);
 }
 
-/// The plan of one of an item's strategies for the paper's GPU, drawn.
+/// A drawing of the plan, for the paper's GPU, of the strategy answer.drawn[plan]. Throws InputError where
+/// that has no plan or none that can be drawn. PaperAnswer::check saw that the strategy has a shape.
 PaperDrawing plan_drawing(const PaperItem &item, std::size_t plan, const PaperContext &context) {
     const PaperAnswer &answer = item.answer;
     const std::string &strategy = answer.drawn[plan];
@@ -129,7 +130,7 @@ PaperDrawing plan_drawing(const PaperItem &item, std::size_t plan, const PaperCo
         partition_diagram(made, gpu, PaperWidth::column())};
 }
 
-/// The pictures of a data set that ship.
+/// A drawing of the pictures that ship of the data set which the item names; it must name one.
 PaperDrawing images_drawing(const PaperItem &item) {
     const GreyImages images = find_images(*item.answer.images);
     std::vector<std::string> numbers;
@@ -159,8 +160,8 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
 /// The item's answer by its methods, in their order, with what it draws.
 ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
-    const FieldProblem none = [](const auto &...) {}; // check_item found them
-    const AskedMethods asked = methods_of(item, context.paper(), none);
+    const FieldProblem ignore = [](const auto &...) {}; // reproduce() has refused items with problems
+    const AskedMethods asked = methods_of(item, context.paper(), ignore);
     Evaluator evaluator(item, asked.names, context);
     if (item.answer.kind == AnswerKind::computed)
         for (const auto &[method, place] : asked.all) {
@@ -186,13 +187,13 @@ std::string title_of(const PublishedCell &cell) {
 }
 
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where) {
-    // Printed numbers are rounded to their last digit.
+    // Ours is rounded as the paper's is, to as many decimals.
     const std::string digits = fmt::format("{}", cell.value);
     const std::size_t point = digits.find('.');
     const int decimals = point == std::string::npos ? 0 : static_cast<int>(digits.size() - point - 1);
     PublishedCell ours = cell;
     ours.value = std::stod(fmt::format("{:.{}f}", found, decimals));
-    // A large number that ends in zeros was rounded there: 4290.
+    // `step` is one unit of the last digit that means something: of 4290, from 1000 on, that is the 9.
     double step = std::pow(10.0, -decimals);
     while (cell.value >= 1000.0 && decimals == 0 && std::fmod(cell.value, 10.0 * step) == 0.0)
         step *= 10.0;
@@ -225,13 +226,13 @@ std::string title_of(const PaperItem &item) {
 
 namespace {
 
-/// What a document says of how it was measured.
-std::string said_of(const auto &document, const char *condition) {
+/// One of the conditions under which a document was measured, as "cudnn"; a dash where it lacks it.
+std::string condition_or_dash(const auto &document, const char *condition) {
     const std::string text = condition_of(document.conditions, condition);
     return text.empty() ? dash : text;
 }
 std::string day_of(const auto &document) {
-    return said_of(document, "date").substr(0, 10);
+    return condition_or_dash(document, "date").substr(0, 10); // "2026-11-24"
 }
 
 /// The networks of the items, each once.
@@ -243,12 +244,12 @@ std::vector<std::string> networks_of(const Paper &paper) {
     return networks;
 }
 
-/// When the ladders, trainings and steps that were asked for were measured: "the ladder of mnist 2026-11-24,
-/// its training 2026-11-23".
+/// The days on which the ladders, trainings and steps that the answers asked for were measured: "the ladder
+/// of mnist 2026-11-24, its training 2026-11-23"; "" where none was.
 std::string days_of_networks(const Paper &paper, const PaperContext &context) {
     std::vector<std::string> texts;
     for (const std::string &network : networks_of(paper)) {
-        std::string whose = "of " + network;
+        std::string whose = "of " + network; // said of the first part alone; "its" of the others
         for (const auto &[part, what] : {std::pair{RecordedPart::ladder, "ladder"},
                                          {RecordedPart::training, "training"},
                                          {RecordedPart::steps, "steps over two GPUs"}}) {
@@ -266,8 +267,9 @@ std::string days_of_networks(const Paper &paper, const PaperContext &context) {
     return join(texts);
 }
 
-/// Where and when the first study was measured, and when its settings and the networks, which other days may
-/// have been. `context` was asked for all that the paper needs.
+/// On which GPU and day, with which cuDNN and convcast the first of the paper's studies was measured, and on
+/// which days its settings and the networks; "" where nothing was. Call it when all items are answered: only
+/// recordings that `context` was asked for are named.
 std::string measured_text(const Paper &paper, const PaperContext &context) {
     const std::string networks = days_of_networks(paper, context);
     for (const PaperItem &item : paper.items) {
@@ -275,8 +277,8 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
         if (results == nullptr)
             continue;
         const Run &run = results->run;
-        std::string text = fmt::format("{}, {}, cuDNN {}, convcast {}", said_of(run, "gpu"), day_of(run),
-                                       said_of(run, "cudnn"), run.producer.version);
+        std::string text = fmt::format("{}, {}, cuDNN {}, convcast {}", condition_or_dash(run, "gpu"),
+                                       day_of(run), condition_or_dash(run, "cudnn"), run.producer.version);
         if (const StudyResults *settings = context.measured(*item.answer.study + "/settings"))
             if (const std::string its = day_of(settings->run); its != day_of(run))
                 text += "; the paper's own settings " + its;
@@ -285,8 +287,8 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
     return networks.empty() ? "" : context.ours().profile.name + ": " + networks;
 }
 
-/// Says of each finding where it stands, and counts them; the same claim of the same study or network in a
-/// later item is counted once.
+/// Sets ClaimAnswer::where and counts the findings. A claim that several items have of one study or network
+/// with the same batch and published number is counted at the first, which ClaimAnswer::counted names.
 void count_findings(Reproduction &reproduction) {
     using OfStudy = std::pair<std::optional<std::string>, std::optional<std::string>>; // or of a network
     std::map<std::tuple<OfStudy, std::int64_t, std::string, std::string>, std::string> first; // -> title
@@ -304,7 +306,7 @@ void count_findings(Reproduction &reproduction) {
     }
 }
 
-/// Ladders, trainings and steps over two GPUs are measured by `convcast run`, not by the studies of a paper.
+/// A sentence on the paper's networks of which our GPU has no recorded ladder; "" where all have one.
 std::string not_measured_text(const Paper &paper, const PaperContext &context) {
     std::vector<std::string> networks = networks_of(paper);
     std::erase_if(networks, [&](const std::string &network) {
@@ -336,12 +338,12 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     out.no_time = context.no_time();
     if (const Case sample = context.sample(); sample.prediction)
         out.assumptions = sample.prediction->assumptions;
-    const auto take_used = [&] {
+    const auto take_used = [&] { // recordings that were used since the last call
         const std::set<const Recording *> used = context.recordings().take_used();
         out.used.insert(used.begin(), used.end());
         return used;
     };
-    take_used();
+    take_used(); // what was asked for above belongs to no item
     for (const PaperItem &item : paper.items) {
         out.answers.push_back(compute(item, context));
         out.answers.back().of_other_code = context.recordings().of_other_code(take_used());

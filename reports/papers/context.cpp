@@ -19,7 +19,8 @@ namespace convcast {
 
 namespace {
 
-/// Adds the cases that a document has of a study; what else the document says is that of the first one.
+/// Adds the cases that the document `from` has of a study to those of other documents. Producer, profile and
+/// conditions of `to` are those of the first document.
 void add_cases(Run &to, const Run &from, const std::string &study) {
     if (to.cases.empty()) {
         to.producer = from.producer;
@@ -63,24 +64,23 @@ PaperContext::PaperContext(Paper paper, GpuProfile ours, Recordings recordings)
 
 const StudyResults *PaperContext::measured(const std::string &recording) const {
     const auto &results = made_once(results_, recording, [&]() -> std::optional<StudyResults> {
-        const std::string id = recording.substr(0, recording.find('/'));
+        const std::string id = recording.substr(0, recording.find('/')); // of "chang_multi/settings"
         const RecordedPart part = id == recording ? RecordedPart::study : RecordedPart::settings;
-        StudyResults made;
-        made.from = recordings_.find({part, id}, ours_.profile.name);
-        for (const Recording *its : made.from)
-            add_cases(made.run, std::get<Run>(its->document), id);
-        if (made.run.cases.empty())
+        StudyResults measured;
+        measured.from = recordings_.find({part, id}, ours_.profile.name);
+        for (const Recording *its : measured.from)
+            add_cases(measured.run, std::get<Run>(its->document), id); // find gives Runs of these parts
+        if (measured.run.cases.empty())
             return std::nullopt;
-        for (Case &item :
-             made.run.cases) // forecasts of our kernels by this version, beside what was measured
+        for (Case &item : measured.run.cases)
             if (item.strategy)
                 item.prediction = ours_.forecast(*item.strategy, item.shape).prediction;
-        made.statistics = summarize(made.run, {&study(id), 1});
-        return made;
+        measured.statistics = summarize(measured.run, {&study(id), 1});
+        return measured;
     });
     if (!results)
         return nullptr;
-    recordings_.use(results->from); // where an earlier question found them, too
+    recordings_.use(results->from); // an earlier call may have found them, for another answer
     return &*results;
 }
 
@@ -106,7 +106,7 @@ const ForecastGpu &PaperContext::gpu(const std::string &profile) const {
     return made_once(gpus_, profile, [&] { return find_profile(profile); });
 }
 
-const ForecastGpu &PaperContext::supposed(const ForecastGpu &gpu, const std::string &number) const {
+const ForecastGpu &PaperContext::with_number(const ForecastGpu &gpu, const std::string &number) const {
     return made_once(gpus_, gpu.profile.id + " " + number, [&] {
         GpuProfile profile = gpu.profile;
         set_number(profile, number);
@@ -124,8 +124,8 @@ std::string PaperContext::no_time() const {
         return "";
     const std::string why = item.prediction ? item.prediction->reason.value_or("no forecast")
                                             : item.reason.value_or("no forecast");
-    const std::string said = "no time: "; // which every place that shows the reason says too
-    return why.starts_with(said) ? why.substr(said.size()) : why;
+    const std::string prefix = "no time: "; // which every place that shows the reason has in its own words
+    return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
 }
 
 std::string short_name(const GpuProfile &profile) {

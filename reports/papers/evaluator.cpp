@@ -28,6 +28,7 @@ using Arguments = Evaluator::Arguments;
 using Function = Evaluator::Function;
 using Doubles = std::vector<double>;
 
+/// A number that is not missing. Throws UsageError of a text; `whose` says what the number is for.
 double number_of(const PaperValue &value, const std::string &whose) {
     if (!value.number)
         throw UsageError("expected a number for " + whose + ", found '" + shortened(value.text.value_or("")) +
@@ -35,6 +36,7 @@ double number_of(const PaperValue &value, const std::string &whose) {
     return *value.number;
 }
 
+/// A value that is not missing, in one of sentence_formats() or as in ".2f"; a text as it stands.
 std::string formatted(const PaperValue &value, const std::string &format = "") {
     if (format == "?")
         return "";
@@ -56,7 +58,7 @@ std::string formatted(const PaperValue &value, const std::string &format = "") {
     return fmt::format(fmt::runtime("{:" + format + "}"), v);
 }
 
-/// Of several parts: all, some or none hold.
+/// The verdict of a claim of several parts, each judged by itself: "parts(gain(a), gain(b))".
 ClaimVerdict verdict_of_parts(const Arguments &parts) {
     const auto hold = std::ranges::count(parts, "holds", &PaperValue::text);
     return hold == std::ssize(parts) ? ClaimVerdict::holds
@@ -64,7 +66,8 @@ ClaimVerdict verdict_of_parts(const Arguments &parts) {
                                      : ClaimVerdict::differs;
 }
 
-/// A curve of a profile where x is this; or its "most", or its "end": the last x.
+/// The y of a profile's curve where x is the number `at`; of "most" the largest y, of "end" the last x.
+/// Missing where the profile has no such curve, or the curve no such point.
 PaperValue of_curve(const GpuProfile &profile, const std::string &name, const PaperValue &at) {
     const auto curve = profile.curves.find(name);
     if (curve == profile.curves.end())
@@ -79,12 +82,12 @@ PaperValue of_curve(const GpuProfile &profile, const std::string &name, const Pa
                                    : series.y[static_cast<std::size_t>(found - series.x.begin())];
 }
 
-/// A member or a function of a published number, where there is one.
+/// A member or a function (`what`) of a published number; missing where there is no such number (nullptr).
 template <class What> PaperValue of_cell(const PublishedCell *cell, What what) {
     return cell != nullptr ? PaperValue(std::invoke(what, *cell)) : PaperValue();
 }
 
-/// Of those values that are numbers; missing where none is.
+/// A statistic (`of`) of those values that are numbers; missing where none is.
 template <double (*of)(const Doubles &)> PaperValue of_numbers(const Arguments &values) {
     Doubles numbers;
     for (const PaperValue &v : values)
@@ -92,6 +95,7 @@ template <double (*of)(const Doubles &)> PaperValue of_numbers(const Arguments &
             numbers.push_back(*v.number);
     return numbers.empty() ? PaperValue() : PaperValue(of(numbers));
 }
+// By names of their own, as functions with overloads are no arguments of templates.
 double geometric_mean(const Doubles &n) {
     return geometric_mean_of(n);
 }
@@ -115,7 +119,7 @@ std::string listed(const Arguments &values) {
     return join(texts);
 }
 
-/// What the values of all rows of a list come to, of which there is one at least but for a count.
+/// What the values of all rows of a list come to, by name. Only "count" is called without values.
 using Aggregate = PaperValue (*)(const Arguments &values);
 const std::map<std::string, Aggregate> aggregates = {
     {"count", [](const Arguments &v) { return PaperValue(v.size()); }},
@@ -128,7 +132,7 @@ const std::map<std::string, Aggregate> aggregates = {
     {"least", of_numbers<least>},
     {"most", of_numbers<most>}};
 
-/// A function of numbers alone.
+/// A function of numbers alone: `of` takes them as a vector. Throws UsageError where an argument is a text.
 template <class Of> Function numeric(const char *name, std::size_t least, std::size_t most, Of of) {
     return {name, least, most, [of](Evaluator &, const Arguments &a, const PaperScope &) {
                 Doubles numbers;
@@ -138,7 +142,7 @@ template <class Of> Function numeric(const char *name, std::size_t least, std::s
             }};
 }
 
-constexpr std::size_t any_number = 1000; ///< of arguments
+constexpr std::size_t any_number = 1000; ///< of arguments: more than anybody writes
 
 } // namespace
 
@@ -147,22 +151,24 @@ const std::vector<Function> &Evaluator::functions() {
     using A = const Arguments &;
     using S = const PaperScope &;
     using N = const Doubles &;
+    constexpr bool takes_missing = true;
     static const std::vector<Function> all = [] {
         std::vector<Function> known = {
             {"if", 2, 3, nullptr},
             {"or", 0, any_number,
              [](E, A a, S) {
-                 const auto there = std::ranges::find_if(a, &PaperValue::there);
-                 return there == a.end() ? PaperValue() : *there;
+                 const auto first = std::ranges::find_if(a, &PaperValue::has_value);
+                 return first == a.end() ? PaperValue() : *first;
              },
-             true},
-            {"has", 1, 1, [](E, A a, S) { return PaperValue(a[0].there()); }, true},
-            {"when", 1, 1, [](E, A a, S) { return a[0].so() ? PaperValue(true) : PaperValue(); }, true},
-            {"min", 0, any_number, [](E, A a, S) { return of_numbers<least>(a); }, true},
-            {"max", 0, any_number, [](E, A a, S) { return of_numbers<most>(a); }, true},
+             takes_missing},
+            {"has", 1, 1, [](E, A a, S) { return PaperValue(a[0].has_value()); }, takes_missing},
+            {"when", 1, 1, [](E, A a, S) { return a[0].is_true() ? PaperValue(true) : PaperValue(); },
+             takes_missing},
+            {"min", 0, any_number, [](E, A a, S) { return of_numbers<least>(a); }, takes_missing},
+            {"max", 0, any_number, [](E, A a, S) { return of_numbers<most>(a); }, takes_missing},
             {"time", 1, 2,
              [](E e, A a, S s) { return e.time(formatted(a[0]), s)[a.size() == 2 ? formatted(a[1]) : ""]; }},
-            {"value", 1, 1, [](E e, A a, S s) { return e.named(formatted(a[0]), s); }},
+            {"value", 1, 1, [](E e, A a, S s) { return e.value_of_name(formatted(a[0]), s); }},
             {"cell", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), &PublishedCell::value); }},
             {"printed", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), printed); }},
             {"factor", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), ratio_of); }},
@@ -178,11 +184,11 @@ const std::vector<Function> &Evaluator::functions() {
             // Arguments: threads, registers of each, shared bytes, and 'ours' or 'paper', whose GPU it is on.
             {"resident_ctas", 4, 4,
              [](E e, A a, S) {
-                 const auto whole = [&](std::size_t i) {
+                 const auto integer = [&](std::size_t i) {
                      return std::llround(number_of(a[i], "argument " + std::to_string(i + 1)));
                  };
                  const ForecastGpu &gpu = a[3].text == "ours" ? e.context_.ours() : e.context_.papers();
-                 return PaperValue(resident_ctas(Gpu(gpu.profile), whole(0), whole(1), whole(2)));
+                 return PaperValue(resident_ctas(Gpu(gpu.profile), integer(0), integer(1), integer(2)));
              }},
             {"contains", 2, 2,
              [](E, A a, S) {
@@ -208,8 +214,8 @@ PaperValue Evaluator::value(const std::string &expression, const PaperScope &sco
     return value(made_once(expressions_, expression, [&] { return parse_expression(expression); }), scope);
 }
 
-bool Evaluator::so(const std::optional<std::string> &expression, const PaperScope &scope) {
-    return !expression || value(*expression, scope).so();
+bool Evaluator::holds(const std::optional<std::string> &condition, const PaperScope &scope) {
+    return !condition || value(*condition, scope).is_true();
 }
 
 PaperValue Evaluator::value(const Expression &e, const PaperScope &scope) {
@@ -219,7 +225,7 @@ PaperValue Evaluator::value(const Expression &e, const PaperScope &scope) {
     case Kind::text:
         return e.token;
     case Kind::name:
-        return named(e.token, scope);
+        return value_of_name(e.token, scope);
     case Kind::operation:
         return operation(e, scope);
     default:
@@ -227,17 +233,21 @@ PaperValue Evaluator::value(const Expression &e, const PaperScope &scope) {
     }
 }
 
+/// An operator of one operand or two. With a missing operand it gives a missing value; only && and || take a
+/// missing one as false. "+" joins texts; "==" compares texts as well as numbers.
 PaperValue Evaluator::operation(const Expression &e, const PaperScope &scope) {
     const PaperValue a = value(e.parts[0], scope);
     if (e.parts.size() == 1)
-        return !a.there() ? a : e.token == "-" ? PaperValue(-number_of(a, "-")) : PaperValue(!a.so());
+        return !a.has_value()   ? a
+               : e.token == "-" ? PaperValue(-number_of(a, "-"))
+                                : PaperValue(!a.is_true());
     const std::string &token = e.token;
     if (token == "&&")
-        return a.so() && value(e.parts[1], scope).so();
+        return a.is_true() && value(e.parts[1], scope).is_true();
     if (token == "||")
-        return a.so() || value(e.parts[1], scope).so();
+        return a.is_true() || value(e.parts[1], scope).is_true();
     const PaperValue b = value(e.parts[1], scope);
-    if (!a.there() || !b.there())
+    if (!a.has_value() || !b.has_value())
         return {};
     if (token == "==" || token == "!=")
         return (a.number == b.number && a.text == b.text) == (token == "==");
@@ -255,33 +265,36 @@ PaperValue Evaluator::operation(const Expression &e, const PaperScope &scope) {
                            : x >= y;
 }
 
-/// An aggregate over a list (the study's shapes if none is named) of an expression, of rows where a second
-/// one is so.
+/// An aggregate over the rows of a list: "mean(rungs, forecast / measured, trains)". Its arguments are the
+/// list (left out: the study's shapes), an expression that is computed in each row, and a condition that
+/// leaves rows out. "count" also takes a condition alone, or nothing. Rows without a value are left out;
+/// without any value the aggregate is missing, but a count is 0.
 PaperValue Evaluator::over_rows(const Expression &e, const PaperScope &scope) {
     const auto is_list = [&](const std::string &name) {
         return names_.lists.contains(name) || std::ranges::find(lists(), name, &List::name) != lists().end();
     };
-    const bool counts = e.token == "count"; // also count(condition), count(list)
+    const bool counts = e.token == "count";
     auto next = e.parts.begin();
     std::string over = "shapes";
     if (next != e.parts.end() && next->kind == Kind::name && is_list(next->token))
         over = (next++)->token;
-    const auto left = e.parts.end() - next;
-    if (left > 2 || (left == 0 && !counts))
+    const auto arguments = e.parts.end() - next; // besides the list
+    if (arguments > 2 || (arguments == 0 && !counts))
         throw UsageError(e.token +
                          " is of an expression and a condition, for example geomean(chen / chang, h < 32)");
-    const Expression *of = counts && left < 2 ? nullptr : &*next++;
+    const Expression *of = counts && arguments < 2 ? nullptr : &*next++; // nullptr: only the rows are counted
     const Expression *condition = next == e.parts.end() ? nullptr : &*next;
     Arguments found;
     for_each({over}, scope, [&](const PaperScope &inner) {
-        if (condition != nullptr && !value(*condition, inner).so())
+        if (condition != nullptr && !value(*condition, inner).is_true())
             return;
-        if (PaperValue v = of == nullptr ? PaperValue(true) : value(*of, inner); v.there())
+        if (PaperValue v = of == nullptr ? PaperValue(true) : value(*of, inner); v.has_value())
             found.push_back(std::move(v));
     });
     return found.empty() && !counts ? PaperValue() : aggregates.at(e.token)(found);
 }
 
+/// A call of a function. Throws UsageError of an unknown name or a wrong number of arguments.
 PaperValue Evaluator::call(const Expression &e, const PaperScope &scope) {
     const auto f = std::ranges::find(functions(), e.token, &Function::name);
     if (f == functions().end())
@@ -293,7 +306,7 @@ PaperValue Evaluator::call(const Expression &e, const PaperScope &scope) {
                                                          : fmt::format("{} to {}", f->least, f->most),
                                      e.parts.size()));
     if (e.token == "if") {
-        const bool so = value(e.parts[0], scope).so();
+        const bool so = value(e.parts[0], scope).is_true();
         return so ? value(e.parts[1], scope) : e.parts.size() == 3 ? value(e.parts[2], scope) : PaperValue();
     }
     if (f->of == nullptr)
@@ -301,11 +314,12 @@ PaperValue Evaluator::call(const Expression &e, const PaperScope &scope) {
     Arguments values;
     for (const Expression &part : e.parts)
         values.push_back(value(part, scope));
-    return f->of_missing || std::ranges::all_of(values, &PaperValue::there) ? f->of(*this, values, scope)
-                                                                            : PaperValue();
+    return f->takes_missing || std::ranges::all_of(values, &PaperValue::has_value)
+               ? f->of(*this, values, scope)
+               : PaperValue();
 }
 
-/// A published number: of the item, of a place in it, of another item.
+/// The published number that the texts [of], [of, at] or [item, of, at] name; nullptr if there is none.
 const PublishedCell *Evaluator::cell(const Arguments &of_at) const {
     std::vector<std::string> texts;
     for (const PaperValue &v : of_at)
@@ -318,24 +332,27 @@ const PublishedCell *Evaluator::cell(const Arguments &of_at) const {
     return nullptr;
 }
 
-std::string Evaluator::told(const std::string &sentence, const PaperScope &scope) {
-    return *told(made_once(sentences_, sentence, [&] { return parse_sentence(sentence); }), scope, false);
+std::string Evaluator::fill_in(const std::string &sentence, const PaperScope &scope) {
+    const Sentence &parsed = made_once(sentences_, sentence, [&] { return parse_sentence(sentence); });
+    return *fill_in(parsed, scope, Missing::dash); // present, as only Missing::refused gives nothing
 }
 
-/// Nothing where `all` values must be there and one is not.
-std::optional<std::string> Evaluator::told(const Sentence &sentence, const PaperScope &scope, bool all) {
+/// Absent where missing values are refused and the sentence has one outside of its choices: an alternative of
+/// a choice is taken only where it has all values.
+std::optional<std::string> Evaluator::fill_in(const Sentence &sentence, const PaperScope &scope,
+                                              Missing missing) {
     std::string out;
     for (const SentencePart &part : sentence) {
         if (part.kind == SentencePart::Kind::words) {
             out += part.words;
         } else if (part.kind == SentencePart::Kind::value) {
             const PaperValue v = value(part.value, scope);
-            if (!v.there() && all)
+            if (!v.has_value() && missing == Missing::refused)
                 return std::nullopt;
-            out += v.there() ? formatted(v, part.words) : dash;
+            out += v.has_value() ? formatted(v, part.words) : dash;
         } else {
             for (const Sentence &alternative : part.alternatives)
-                if (const std::optional<std::string> text = told(alternative, scope, true)) {
+                if (const std::optional<std::string> text = fill_in(alternative, scope, Missing::refused)) {
                     out += *text;
                     break;
                 }

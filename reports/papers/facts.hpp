@@ -15,7 +15,8 @@
 
 namespace convcast {
 
-/// A number, a text, or nothing. Quantities are numbers (SI), choices are texts, what is true is 1.
+/// What an expression comes to: a number, a text, or missing (neither). Quantities are numbers in SI units,
+/// values of enums are texts, true is 1 and false 0. Implicit, so that fields and results convert to it.
 struct PaperValue {
     std::optional<double> number;
     std::optional<std::string> text;
@@ -35,15 +36,16 @@ struct PaperValue {
             *this = PaperValue(*held);
     }
 
-    bool there() const { return number || text; }
-    bool so() const { return number && *number != 0.0; }
+    bool has_value() const { return number || text; }
+    bool is_true() const { return number && *number != 0.0; } ///< a text is not
 };
 
 using PaperFacts = std::map<std::string, PaperValue>;
 
 template <class T> void add_facts(PaperFacts &to, const T *from, const std::string &before = "");
 
-/// Of an absent field (nullptr) the names are there, too.
+/// Adds one field of a struct as `name`, with all names that belong to it; their values are missing where the
+/// field is absent (nullptr). Fields of other types than those below, as lists, are left out.
 template <class F> void add_fact(PaperFacts &to, const std::string &name, const F *field) {
     const auto fact = [&](auto value) { return field != nullptr ? PaperValue(value(*field)) : PaperValue(); };
     if constexpr (described::IsOptional<F>::value) {
@@ -62,9 +64,10 @@ template <class F> void add_fact(PaperFacts &to, const std::string &name, const 
     }
 }
 
-/// Every number, text and choice of a described struct by its name in documents, those of its parts as
-/// "forecast.time_s". Of a Param besides whether it is assumed, as "dram_latency_assumed", and the ends of
-/// its interval, as "dram_latency_low" and "dram_latency_high".
+/// Adds every number, text and choice of a described struct by its name in documents, with `before` in front;
+/// those of a struct in it as "forecast.time_s". A Param "dram_latency" also gives "dram_latency_assumed",
+/// true or missing, and the ends of its interval, "dram_latency_low" and "dram_latency_high". With nullptr
+/// all values are missing: that serves to know the names.
 template <class T> void add_facts(PaperFacts &to, const T *from, const std::string &before) {
     boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
         using Field = std::decay_t<decltype(std::declval<const T &>().*member.pointer)>;

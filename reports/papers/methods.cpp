@@ -1,4 +1,4 @@
-// Tables, figures and claims of an item, made as its answer's data say; and what is wrong with those data.
+// Makes the tables, figures, drawings and findings of an item as its methods say, and checks the methods.
 #include "model/base/errors.hpp"
 #include "reports/boxes.hpp"
 #include "reports/explained.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 using EachPart = std::function<void(const Expression &)>;
 
-/// Calls with an expression and all parts of it, or of all expressions of a sentence.
+/// Calls `call` with an expression and every part of it, or of every expression in a sentence.
 void each_part(const Expression &e, const EachPart &call) {
     call(e);
     for (const Expression &part : e.parts)
@@ -37,7 +37,7 @@ void each_part(const Sentence &sentence, const EachPart &call) {
     }
 }
 
-/// The rules of verdicts that an expression calls, each once.
+/// The rules that judge a claim whose verdict is this expression: those that it calls, each once.
 std::vector<const VerdictRule *> rules_in(const std::string &expression) {
     std::set<std::string> called;
     each_part(parse_expression(expression), [&](const Expression &e) {
@@ -51,7 +51,7 @@ std::vector<const VerdictRule *> rules_in(const std::string &expression) {
     return rules;
 }
 
-/// What "shown" may name. A curve need not be in the profile of every GPU.
+/// The names that "shown" of a method may have: three figures of reports, and all curves of profiles.
 const std::vector<std::string> &shown_figures() {
     static const std::vector<std::string> all = [] {
         std::vector<std::string> names = {"regime_maps", "regime_plane", "several_gpus"};
@@ -62,7 +62,7 @@ const std::vector<std::string> &shown_figures() {
     return all;
 }
 
-/// The figures of reports by their names; none of what is not known of our GPU.
+/// The figures that one of shown_figures() names; none where what they show was not measured on our GPU.
 std::vector<Figure> figures_of(const std::string &name, const Evaluator &e) {
     const GpuProfile &ours = e.context().ours().profile;
     const std::string title = title_of(e.item()) + ": ";
@@ -92,7 +92,7 @@ std::vector<Figure> figures_of(const std::string &name, const Evaluator &e) {
     return {figure};
 }
 
-/// Answers an item by one method.
+/// Answers an item by one method: run() adds to `answer`. Keeps references to the first three arguments.
 class MethodRunner {
   public:
     MethodRunner(ItemAnswer &answer, const PaperMethod &method, Evaluator &evaluator, std::string place)
@@ -112,18 +112,18 @@ class MethodRunner {
     }
 
   private:
-    std::string told(const std::string &sentence, const PaperScope &scope) {
-        return evaluator_.told(sentence, scope);
+    std::string fill_in(const std::string &sentence, const PaperScope &scope) {
+        return evaluator_.fill_in(sentence, scope);
     }
     std::optional<double> number(const std::string &expression, const PaperScope &scope) {
         return evaluator_.value(expression, scope).number;
     }
     std::string id_of(const std::optional<std::string> &id, const PaperScope &scope) {
-        return id ? told(*id, scope) : evaluator_.item().id;
+        return id ? fill_in(*id, scope) : evaluator_.item().id;
     }
 
-    /// Each part for each row of its lists where its condition is so; parts that stand beside each other row
-    /// by row.
+    /// Calls `add` with each part (figure, table or claim) for each row of its `each` where its `when` holds.
+    /// Parts with `beside` go with the part before: all for the first row, then all for the next.
     template <class Part>
     void side_by_side(const std::vector<Part> &parts, const std::string &place,
                       void (MethodRunner::*add)(const Part &, const PaperScope &)) {
@@ -134,12 +134,12 @@ class MethodRunner {
         };
         for (std::size_t i = 0, next = 0; i < parts.size(); i = next) {
             for (next = i + 1; next < parts.size() && is_beside(parts[next]);)
-                ++next;
+                ++next; // parts i up to next stand beside each other
             at(place + std::to_string(i), [&] {
                 evaluator_.for_each(parts[i].each, {}, [&](const PaperScope &scope) {
                     for (std::size_t j = i; j < next; ++j)
                         at(place + std::to_string(j), [&] {
-                            if (evaluator_.so(parts[j].when, scope))
+                            if (evaluator_.holds(parts[j].when, scope))
                                 (this->*add)(parts[j], scope);
                         });
                 });
@@ -147,7 +147,7 @@ class MethodRunner {
         }
     }
 
-    /// What goes wrong there is said with its place.
+    /// Calls `call`; a UsageError in it becomes an InputError at `part` of the method, as "/claims/3".
     template <class Call> void at(const std::string &part, Call call) {
         try {
             call();
@@ -156,52 +156,56 @@ class MethodRunner {
         }
     }
 
+    /// Adds a table of the rows for which `where` holds. It is for the row `each` of the method's lists.
     void add_table(const PaperTableMethod &method, const PaperScope &each) {
         PaperTable table{id_of(method.id, each),
-                         told(method.title, each),
+                         fill_in(method.title, each),
                          static_cast<int>(method.words.value_or(1)),
                          {},
                          {},
                          ""};
         for (const PaperColumn &column : method.columns)
-            table.head.push_back(told(column.head, each));
+            table.head.push_back(fill_in(column.head, each));
         evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
-            if (!evaluator_.so(method.where, scope))
+            if (!evaluator_.holds(method.where, scope))
                 return;
             std::vector<std::string> &row = table.rows.emplace_back();
             for (const PaperColumn &column : method.columns)
-                row.push_back(told(column.cell, scope));
+                row.push_back(fill_in(column.cell, scope));
         });
         for (const PaperNote &note : method.notes)
             evaluator_.for_each(note.each, each, [&](const PaperScope &scope) {
-                const std::string text = told(note.says, scope);
+                const std::string text = fill_in(note.says, scope);
                 if (!text.empty())
                     table.note += (table.note.empty() ? "" : " ") + text;
             });
         answer_.tables.push_back(std::move(table));
     }
 
+    /// Adds a drawing of boxes, if its condition holds.
     void add_drawing(const PaperDrawingMethod &method) {
-        if (!evaluator_.so(method.when, {}))
+        if (!evaluator_.holds(method.when, {}))
             return;
         std::vector<Box> boxes;
         for (const PaperBoxes &its : method.boxes)
             evaluator_.for_each(its.over, {}, [&](const PaperScope &scope) {
                 const auto x = number(its.x, scope), y = number(its.y, scope),
                            width = number(its.width, scope), height = number(its.height, scope);
-                if (evaluator_.so(its.where, scope) && x && y && width && height)
+                if (evaluator_.holds(its.where, scope) && x && y && width && height)
                     boxes.push_back({*x, *y, *width, *height,
                                      its.style ? std::optional(style_of(*its.style, scope)) : std::nullopt,
-                                     its.text ? told(*its.text, scope) : ""});
+                                     its.text ? fill_in(*its.text, scope) : ""});
             });
-        const std::string title = told(method.title, {});
-        answer_.drawings.push_back({id_of(method.id, {}), title, told(method.caption, {}),
+        const std::string title = fill_in(method.title, {});
+        answer_.drawings.push_back({id_of(method.id, {}), title, fill_in(method.caption, {}),
                                     boxes_svg(boxes, title, width_for(boxes))});
     }
 
+    /// Adds a figure, or one with a panel for each row of `panels`; `each` as of add_table.
     void add_figure(const PaperFigureMethod &method, const PaperScope &each) {
-        Figure figure{id_of(method.id, each), told(method.title, each), told(method.caption, each), {}, {}};
-        Axis values{told(method.axis, each),
+        Figure figure{
+            id_of(method.id, each), fill_in(method.title, each), fill_in(method.caption, each), {}, {}};
+        Axis values{fill_in(method.axis, each),
                     method.scale == PaperScale::linear ? Scale::linear : Scale::logarithmic};
         if (method.x) {
             figure.x = {method.x_axis.value_or(""), Scale::binary};
@@ -220,32 +224,33 @@ class MethodRunner {
             evaluator_.for_each(method.panels, each, [&](const PaperScope &scope) {
                 Figure plot; // which leaves out series without points
                 plot.add_drawn(series_of(figure, method, scope));
-                figure.panels.push_back({told(*method.panel, scope), std::move(plot.series)});
+                figure.panels.push_back({fill_in(*method.panel, scope), std::move(plot.series)});
             });
-        figure.no_data = told(method.no_data, each);
+        figure.no_data = fill_in(method.no_data, each);
         answer_.figures.push_back(std::move(figure));
     }
 
-    /// All series with the points of every row of the figure, or of one of its panels. Adds the rows to the
-    /// categories of the figure that are not there yet.
+    /// The series of the figure, or of one of its panels, with a point for every row that `over` gives. Adds
+    /// the categories of rows to the figure.
     std::vector<Series> series_of(Figure &figure, const PaperFigureMethod &method, const PaperScope &each) {
         std::vector<Series> all;
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
-                all.push_back({told(its.name, scope), style_of(its.style, scope), drawn_as(its),
+                all.push_back({fill_in(its.name, scope), style_of(its.style, scope), drawn_as(its),
                                its.hollow.value_or(false)});
                 all.back().unlisted = its.unlisted.value_or(false);
             });
         evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
-            if (evaluator_.so(method.where, scope))
+            if (evaluator_.holds(method.where, scope))
                 add_points(figure, all, method, scope);
         });
         return all;
     }
 
-    /// The place of a row among the categories. Without panels each row has its own.
+    /// The place of a row on the axis of categories, which gets the row's category where it lacks it. Panels
+    /// have their categories in common; without panels each row has its own, even of the same name.
     double category_of(Figure &figure, const PaperFigureMethod &method, const PaperScope &scope) {
-        const std::string name = told(*method.category, scope);
+        const std::string name = fill_in(*method.category, scope);
         std::vector<std::string> &all = figure.y.categories;
         const auto found = method.panels.empty() ? all.end() : std::find(all.begin(), all.end(), name);
         const auto place = static_cast<double>(found - all.begin());
@@ -258,25 +263,28 @@ class MethodRunner {
                                                   : Drawn::points;
     }
 
+    /// The number of a style, which is a colour and a mark (PaperSeries::style), from an expression.
     std::size_t style_of(const std::string &expression, const PaperScope &scope) {
-        constexpr double most_styles = 38.0;
+        constexpr auto last_style = static_cast<double>(styles::context);
         const double style = number(expression, scope).value_or(-1.0);
-        if (!(style >= 0.0 && style <= most_styles))
+        if (!(style >= 0.0 && style <= last_style))
             throw UsageError("expected a style from 0 to 38, for example \"1\"");
         return static_cast<std::size_t>(style);
     }
 
-    /// `across`: the lines that mark a value.
+    /// Adds a line at a value, or a band between two; nothing where a value is missing. `across` is the
+    /// direction of a line across the axis of the values.
     void add_mark(Figure &figure, const PaperMark &mark, Guide across, const PaperScope &scope) {
         const std::optional<double> from = number(mark.at, scope),
                                     to = mark.to ? number(*mark.to, scope) : from;
         if (from && to && mark.to)
-            figure.bands.push_back({across, *from, *to, told(mark.label, scope)});
+            figure.bands.push_back({across, *from, *to, fill_in(mark.label, scope)});
         else if (from && to)
-            figure.references.push_back({across, *from, told(mark.label, scope)});
+            figure.references.push_back({across, *from, fill_in(mark.label, scope)});
     }
 
-    /// Of a row of the figure a point of each series.
+    /// Adds a point for this row to each series in `all`, which has a series for each row of each
+    /// PaperSeries::each, in their order. A series whose value is missing here gets no point.
     void add_points(Figure &figure, std::vector<Series> &all, const PaperFigureMethod &method,
                     const PaperScope &scope) {
         const double place =
@@ -288,38 +296,42 @@ class MethodRunner {
                 const std::optional<double> v = number(its.value, inner),
                                             begins = its.begins ? number(*its.begins, inner) : std::nullopt;
                 if (v && (!its.begins || begins))
-                    series.points.push_back(
-                        {method.x ? place : *v, method.x ? *v : place, told(its.label, inner), {}, begins});
+                    series.points.push_back({method.x ? place : *v,
+                                             method.x ? *v : place,
+                                             fill_in(its.label, inner),
+                                             {},
+                                             begins});
             });
     }
 
-    /// Open unless what decides it is at hand.
+    /// Adds a finding for a claim. It stays open, with the sentence `otherwise`, where the verdict, or the
+    /// number that `exact` computes, is missing. PaperClaim::check saw which fields are there.
     void add_claim(const PaperClaim &claim, const PaperScope &scope) {
         const PaperItem &item = evaluator_.item();
         ClaimAnswer finding;
         finding.item = item.id;
         finding.found = dash;
-        finding.sentence = told(claim.otherwise.value_or("That was not measured on {ours}."), scope);
+        finding.sentence = fill_in(claim.otherwise.value_or("That was not measured on {ours}."), scope);
         if (claim.exact) {
-            const PublishedCell *cell = cell_of(item, told(claim.cell[0], scope),
-                                                claim.cell.size() > 1 ? told(claim.cell[1], scope) : "");
+            const PublishedCell *cell = cell_of(item, fill_in(claim.cell[0], scope),
+                                                claim.cell.size() > 1 ? fill_in(claim.cell[1], scope) : "");
             if (cell == nullptr)
                 return;
             finding.claim = title_of(*cell);
             finding.published = printed(*cell);
             if (const std::optional<double> found = number(*claim.exact, scope))
-                finding = exact(item, *cell, *found, told(*claim.from, scope));
+                finding = exact(item, *cell, *found, fill_in(*claim.from, scope));
             finding.rules = {&verdict_rules().back()};
         } else {
-            finding.claim = told(*claim.claim, scope);
-            finding.published = claim.published ? told(*claim.published, scope) : "without a number";
+            finding.claim = fill_in(*claim.claim, scope);
+            finding.published = claim.published ? fill_in(*claim.published, scope) : "without a number";
             finding.rules = rules_in(*claim.verdict);
             if (const auto verdict = evaluator_.value(*claim.verdict, scope).text) {
                 if (!boost::describe::enum_from_string(verdict->c_str(), finding.verdict))
                     throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
                                      shortened(*verdict) + "'");
-                finding.found = told(*claim.found, scope);
-                finding.sentence = told(*claim.says, scope);
+                finding.found = fill_in(*claim.found, scope);
+                finding.sentence = fill_in(*claim.says, scope);
             }
         }
         finding.batch = method_.batch.value_or(0);
@@ -332,7 +344,7 @@ class MethodRunner {
     std::string place_;
 };
 
-/// "a, b" of each published number.
+/// What messages call published numbers: "performance, 3x3".
 std::vector<std::string> titles_of(const std::vector<PublishedCell> &cells) {
     std::vector<std::string> titles;
     for (const PublishedCell &cell : cells)

@@ -1,5 +1,4 @@
-// What names in a paper's answers stand for: of rows, shapes and GPUs; and the lists whose rows they go
-// through.
+// What the names in a paper's expressions stand for, in rows, for shapes and for GPUs; and rows of lists.
 #include "model/base/errors.hpp"
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
@@ -22,8 +21,9 @@
 namespace convcast {
 namespace {
 
-/// What is known of a GPU: its profile with the limits, the bandwidth to its best neighbour, and the papers'
-/// rules: without a shape those of Table 1, of one channel also the division of section 3.1 of Chang's paper.
+/// What is known of a GPU: the fields of its profile and limits, "peer_bandwidth" (bytes a second to the GPU
+/// beside it that is reached fastest), and the papers' rules: without a shape (nullptr) those of Table 1,
+/// with one also the shape's own, and where it has one channel the division of section 3.1 of Chang's paper.
 PaperFacts facts_of(const GpuProfile &profile, const ConvShape *shape) {
     const Rules rules = shape != nullptr ? shape_rules(*shape, profile) : table1_rules(profile);
     PaperFacts facts;
@@ -43,6 +43,7 @@ PaperFacts facts_of(const GpuProfile &profile, const ConvShape *shape) {
     return facts;
 }
 
+/// A row for a convolution: its text as "shape", its sizes, and what follows from them.
 PaperRow row_of_shape(const std::string &shape) {
     const ConvShape s = ConvShape::parse(shape);
     PaperFacts facts = {{"shape", shape},
@@ -61,6 +62,7 @@ PaperRow row_of_shape(const std::string &shape) {
     return {std::move(facts), s};
 }
 
+/// The fields of a published number, its unit as text, the number as printed, and the ratio that it gives.
 PaperFacts facts_of(const PublishedCell &cell) {
     PaperFacts facts;
     add_facts(facts, &cell);
@@ -70,7 +72,7 @@ PaperFacts facts_of(const PublishedCell &cell) {
     return facts;
 }
 
-/// The innermost row around an expression that has something; nullptr where none has.
+/// The innermost row around an expression for which `has` is true; nullptr where it is for none.
 template <class Has> const PaperRow *row_around(const PaperScope &scope, Has has) {
     for (const PaperScope *s = &scope; s != nullptr; s = s->outer)
         if (s->row != nullptr && has(*s->row))
@@ -78,7 +80,7 @@ template <class Has> const PaperRow *row_around(const PaperScope &scope, Has has
     return nullptr;
 }
 
-/// Names that have a value everywhere.
+/// A name that has a value in every row and outside of rows.
 struct Global {
     const char *name;
     PaperValue (*of)(const Evaluator &);
@@ -92,10 +94,10 @@ constexpr Global globals[] = {
     {"batch", [](const Evaluator &e) { return PaperValue(e.batch()); }},
     {"papers_batch", [](const Evaluator &e) { return PaperValue(batch_of_paper(e.network())); }}};
 
-/// Of which only the names are asked.
+/// A shape where only the names of what is known of it are asked.
 const char *const any_shape = "n1c1h8w8k1r1s1";
 
-/// All names that rows of lists have.
+/// All names that a row of some list has; their values mean nothing.
 PaperFacts any_row() {
     PaperFacts facts = facts_of(PublishedCell{});
     facts.merge(row_of_shape(any_shape).names);
@@ -120,6 +122,7 @@ PaperFacts any_row() {
     return facts;
 }
 
+/// The study's cases of our strategies as measured on our GPU; none where nothing was.
 PaperRows cases(Evaluator &e) {
     PaperRows rows;
     if (const StudyResults *results = e.results())
@@ -129,6 +132,7 @@ PaperRows cases(Evaluator &e) {
     return rows;
 }
 
+/// The numbers that the item prints.
 PaperRows published(Evaluator &e) {
     PaperRows rows;
     for (const PublishedCell &cell : e.item().published)
@@ -136,7 +140,8 @@ PaperRows published(Evaluator &e) {
     return rows;
 }
 
-/// How often each opinion of a regime is that of the counters.
+/// How often the regime of a call that the paper's rules, the physical rules or the forecast give is the one
+/// that the counters show: a row for each of the three; "worth" says in words what the agreement is worth.
 PaperRows opinions(Evaluator &e) {
     PaperRows rows;
     if (const StudyResults *results = e.results())
@@ -148,7 +153,7 @@ PaperRows opinions(Evaluator &e) {
     return rows;
 }
 
-/// The convolutions of studies.
+/// A row for each convolution of the studies, by their ids.
 PaperRows shapes_of(const std::vector<std::string> &studies, const PaperContext &context) {
     PaperRows rows;
     for (const std::string &study : studies)
@@ -204,6 +209,7 @@ void Evaluator::use_batch(const std::optional<std::int64_t> &batch) {
     batch_ = batch;
 }
 
+/// The GPU that is asked for; `its` is that of the innermost row with one. Throws UsageError if none has one.
 const ForecastGpu &Evaluator::gpu_of(AskedGpu asked, const PaperScope &scope) const {
     if (asked != AskedGpu::its)
         return asked == AskedGpu::paper ? context_.papers() : context_.ours();
@@ -212,7 +218,8 @@ const ForecastGpu &Evaluator::gpu_of(AskedGpu asked, const PaperScope &scope) co
     throw UsageError("'its' is of the GPU that a list \"gpus\" is at; there is none here");
 }
 
-const PaperFacts &Evaluator::known_of(const ForecastGpu &gpu, const PaperScope &scope) {
+/// facts_of a GPU, for the shape that `scope` is at, if any; "no_time" is why the paper's GPU has no time.
+const PaperFacts &Evaluator::facts_of_gpu(const ForecastGpu &gpu, const PaperScope &scope) {
     const PaperRow *row = row_around(scope, [](const PaperRow &r) { return r.shape.has_value(); });
     const ConvShape *shape = row != nullptr ? &*row->shape : nullptr;
     return made_once(facts_, gpu.profile.id + (shape != nullptr ? " " + shape->id() : ""), [&] {
@@ -223,8 +230,11 @@ const PaperFacts &Evaluator::known_of(const ForecastGpu &gpu, const PaperScope &
     });
 }
 
-PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
-    constexpr int deepest = 40;
+/// What a name means where an expression stands: a name of the innermost row that has it, else a value of the
+/// method, a time ("own") or a field of one ("own.low"), a name outside of the innermost list ("outer.h"), a
+/// GPU ("ours", its name) or a number of it ("ours.n_fma"), or a global. Else throws UsageError.
+PaperValue Evaluator::value_of_name(const std::string &name, const PaperScope &scope) {
+    constexpr int deepest = 40; // values that use each other: above this only those come that use themselves
     if (depth_ > deepest)
         throw UsageError("the value '" + name + "' is computed from itself");
     if (const PaperRow *row = row_around(scope, [&](const PaperRow &r) { return r.names.contains(name); }))
@@ -239,16 +249,16 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
         return out;
     }
     if (names_.times.contains(before))
-        return time(before, scope)[after];
+        return time(before, scope)[after]; // "" where no field is named: the time itself
     if (before == "outer" && scope.outer != nullptr)
-        return named(after, *scope.outer);
-    if (before == "knob") // of a setting that has none of this name
+        return value_of_name(after, *scope.outer);
+    if (before == "knob") // a row of a setting has its knobs: this one lacks the knob
         return {};
     if (AskedGpu asked{}; boost::describe::enum_from_string(before.c_str(), asked)) {
         const ForecastGpu &gpu = gpu_of(asked, scope);
         if (after.empty())
             return short_name(gpu.profile);
-        const PaperFacts &facts = known_of(gpu, scope);
+        const PaperFacts &facts = facts_of_gpu(gpu, scope);
         if (const auto found = facts.find(after); found != facts.end())
             return found->second;
     }
@@ -284,11 +294,12 @@ void Evaluator::for_each(const std::vector<std::string> &lists, const PaperScope
         for_each(rest, {&row, &scope}, call);
 }
 
+/// The rows of a list by its name, made once; "row" counts them from 1. check_names knows the name.
 const PaperRows &Evaluator::list(const std::string &name) {
     return made_once(lists_, name, [&] {
         const auto own = names_.lists.find(name);
         PaperRows rows = own != names_.lists.end()
-                             ? written(own->second)
+                             ? rows_written_in(own->second)
                              : std::ranges::find(lists(), name, &List::name)->rows(*this);
         for (std::size_t i = 0; i < rows.size(); ++i)
             rows[i].names.emplace("row", i + 1);
@@ -296,7 +307,9 @@ const PaperRows &Evaluator::list(const std::string &name) {
     });
 }
 
-PaperRows Evaluator::written(const PaperList &list) {
+/// The rows of a list that a paper's document writes down: shapes of studies, numbers, or cells, of which
+/// "=peak / 2" is computed outside of all rows and digits are a number.
+PaperRows Evaluator::rows_written_in(const PaperList &list) {
     PaperRows rows = shapes_of(list.studies, context_);
     for (std::int64_t i = 0; i < list.count.value_or(0); ++i)
         rows.emplace_back().names[list.columns.front()] = i;

@@ -1,5 +1,5 @@
-// What names in a paper's answers stand for: of a network, the rungs of its ladder and what was recorded of
-// them.
+// The lists and names of a paper's answers that are about a network: the rungs of its ladder, its steps of
+// training on several GPUs, and what was recorded of both.
 #include "model/base/comparison.hpp"
 #include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
@@ -22,37 +22,42 @@
 namespace convcast {
 namespace {
 
-std::int64_t all_of_grid(const std::array<std::int64_t, 3> &sizes) {
+std::int64_t product_of(const std::array<std::int64_t, 3> &sizes) {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
-/// Steps of training, the batch divided over so many GPUs; none where a GPU has no others beside it.
-NetworkRun divided(const Evaluator &e, int devices, std::vector<DeviceSplit> splits, bool weak) {
+/// Whether only the batch itself is divided (strong) or also one that grows with the GPUs (weak scaling).
+enum class Scaling { strong, also_weak };
+
+/// The forecast for our GPU of steps of training that are divided over `devices` GPUs in each of the ways
+/// `splits`; no cases where our GPU's profile has no others beside it.
+NetworkRun divided(const Evaluator &e, int devices, std::vector<DeviceSplit> splits, Scaling scaling) {
     const GpuProfile &gpu = e.context().ours().profile;
     if (gpu.peers.empty())
         return {};
-    ScalingQuestion question{{}, std::move(splits), {e.batch()}, weak};
+    ScalingQuestion question{{}, std::move(splits), {e.batch()}, scaling == Scaling::also_weak};
     question.devices.resize(static_cast<std::size_t>(devices));
     std::iota(question.devices.begin(), question.devices.end(), 0);
     return forecast_scaling(find_network(e.network()), gpu, question);
 }
 
-/// A batch divided over as many GPUs as a host has.
-NetworkRun by_images(const Evaluator &e) {
-    return divided(e, most_split_devices, {DeviceSplit::batch}, true);
+/// The same with the images of the batch divided over as many GPUs as a host has.
+NetworkRun divided_by_images(const Evaluator &e) {
+    return divided(e, most_split_devices, {DeviceSplit::batch}, Scaling::also_weak);
 }
 
-/// Recorded steps on two GPUs with forecasts by this version; no cases where there are none.
+/// The recorded steps on two GPUs, with forecasts by this version; no cases where nothing was recorded.
 NetworkRun recorded_scaling(const Evaluator &e) {
     const NetworkRun *run = e.context().measured({RecordedPart::steps, e.network()});
     return run ? forecast_anew(*run, find_network(e.network()), e.context().ours().profile) : NetworkRun();
 }
 
+/// What was recorded of the ladder on our GPU; nullptr where nothing was.
 const NetworkRun *recorded_ladder(const Evaluator &e, std::int64_t batch) {
     return e.context().measured({RecordedPart::ladder, e.network(), batch});
 }
 
-/// Those that the item names, in its order; all where it names none.
+/// The rungs that the item names, in its order; all of the ladder where it names none.
 std::vector<const KnownRung *> asked_rungs(Evaluator &e) {
     std::vector<const KnownRung *> asked;
     const std::vector<KnownRung> &all = e.rungs(e.batch());
@@ -73,12 +78,14 @@ PaperRows rungs(Evaluator &e) {
     return rows;
 }
 
-/// Each rung beside the one before it; `published`: of those whose time is.
-PaperRows steps(Evaluator &e, bool published) {
+enum class Rungs { all, published }; ///< published: those whose time the paper prints
+
+/// A row for each rung but the first, with the names of the rung before it behind "before.".
+PaperRows steps(Evaluator &e, Rungs which) {
     PaperRows rows;
     PaperFacts before;
     for (const PaperRow &rung : rungs(e)) {
-        if (published && !rung.names.at("published").there())
+        if (which == Rungs::published && !rung.names.at("published").has_value())
             continue;
         if (!before.empty()) {
             rows.push_back(rung);
@@ -90,6 +97,8 @@ PaperRows steps(Evaluator &e, bool published) {
     return rows;
 }
 
+/// A row for each launch of the asked rungs: the launch, its forecasts, what its kernel declares, and the
+/// activity that was recorded of it ("recorded.time_s"), where the recording has one for each launch.
 PaperRows launches(Evaluator &e) {
     PaperRows rows;
     const Ladder ladder = find_ladder(find_network(e.network()));
@@ -100,8 +109,8 @@ PaperRows launches(Evaluator &e) {
             add_facts(names, &launch);
             names["computes"] = join(launch.operators);
             names["rung"] = known->rung.id;
-            names["blocks"] = all_of_grid(launch.grid);
-            names["threads"] = all_of_grid(launch.block);
+            names["blocks"] = product_of(launch.grid);
+            names["threads"] = product_of(launch.block);
             const bool each_stream = launch.each_stream.value_or(false);
             names["times_launched"] =
                 launch.repeat.value_or(1) * (each_stream ? known->rung.streams.value_or(1) : 1);
@@ -110,19 +119,20 @@ PaperRows launches(Evaluator &e) {
                 names[before + "in_stream_s"] =
                     i < its->in_stream_s.size() ? PaperValue(its->in_stream_s[i]) : PaperValue();
             }
-            const auto compiled = ladder.work.kernels.find(launch.kernel);
-            add_facts(names, compiled != ladder.work.kernels.end() ? &compiled->second : nullptr);
+            const auto declared = ladder.work.kernels.find(launch.kernel);
+            add_facts(names, declared != ladder.work.kernels.end() ? &declared->second : nullptr);
             static const std::vector<KernelTime> none;
             const std::vector<KernelTime> &kernels = known->measured ? known->measured->kernels : none;
-            const auto copy = std::ranges::find_if(kernels, &KernelTime::is_copy); // they are behind
-            const bool kept = copy - kernels.begin() == std::ssize(known->rung.launches);
-            add_facts(names, kept ? &kernels[i] : nullptr, "recorded.");
+            const auto copies = std::ranges::find_if(kernels, &KernelTime::is_copy); // behind all kernels
+            const bool one_each = copies - kernels.begin() == std::ssize(known->rung.launches);
+            add_facts(names, one_each ? &kernels[i] : nullptr, "recorded.");
         }
     return rows;
 }
 
-/// Kernels and copies of the ladder and of calls on several GPUs, by their activity records. Where those of
-/// our GPU have no copies, GPUs and occupancies, as older ones, another GPU's stand in; each row names it.
+/// Kernels and copies of the ladder and of steps on two GPUs, by their activity records. Older recordings
+/// hold neither copies nor GPUs nor occupancies. Where ours is such a one, a recording of another GPU stands
+/// in; "recorded_on" of each row names the GPU.
 PaperRows recorded_kernels(Evaluator &e) {
     const auto in_full = [](const NetworkRun &run) {
         return std::ranges::any_of(run.cases, [](const NetworkCase &item) {
@@ -145,6 +155,7 @@ PaperRows recorded_kernels(Evaluator &e) {
     return rows;
 }
 
+/// The operators of the network, with their values, parameters and multiply-adds for one image.
 PaperRows operators(Evaluator &e) {
     PaperRows rows;
     const Network its = find_network(e.network());
@@ -161,6 +172,7 @@ PaperRows operators(Evaluator &e) {
     return rows;
 }
 
+/// A fact, which may be missing. Throws UsageError, which says what was `expected`, of an unknown name.
 PaperValue fact_of(const PaperFacts &facts, const std::string &name, const std::string &expected) {
     const auto found = facts.find(name);
     if (found == facts.end())
@@ -172,8 +184,8 @@ PaperValue fact_of(const PaperFacts &facts, const std::string &name, const std::
 } // namespace
 
 std::int64_t batch_of_paper(const std::string &network) {
-    static std::map<std::string, std::int64_t> read; // each ladder once
-    return made_once(read, network,
+    static std::map<std::string, std::int64_t> batches; // so that each ladder is read once
+    return made_once(batches, network,
                      [&] { return find_ladder(find_network(network)).published_images.value_or(1); });
 }
 
@@ -190,7 +202,7 @@ PaperFacts KnownRung::facts() const {
     add_facts(names, timed ? &*measured->measured : nullptr, "measured.");
     names["published"] = rung.published_s;
     names["forecast"] = ours.call_s();
-    names["papers"] = papers.stream_s;
+    names["papers"] = papers.stream_s; // launch by launch; "forecast" is as one CUDA graph
     names["measured"] = measured ? measured->measured_s() : std::nullopt;
     names["launches"] = rung.launches.size();
     names["kernels"] =
@@ -202,8 +214,8 @@ std::vector<Evaluator::List> network_lists() {
     using E = Evaluator &;
     return {{"operators", operators},
             {"rungs", rungs},
-            {"steps", [](E e) { return steps(e, false); }},
-            {"published_steps", [](E e) { return steps(e, true); }},
+            {"steps", [](E e) { return steps(e, Rungs::all); }},
+            {"published_steps", [](E e) { return steps(e, Rungs::published); }},
             {"launches", launches},
             {"recorded_rungs",
              [](E e) {
@@ -214,17 +226,19 @@ std::vector<Evaluator::List> network_lists() {
             {"recorded_steps", [](E e) { return rows_of(recorded_scaling(e).cases); }},
             {"two_gpus", // in every way that needs no NCCL
              [](E e) {
-                 return rows_of(
-                     divided(e, 2, {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch}, false)
-                         .cases);
+                 return rows_of(divided(e, 2,
+                                        {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch},
+                                        Scaling::strong)
+                                    .cases);
              }},
             {"several_gpus", [](E e) { return rows_of(scaling_of(e)); }},
-            {"advice", [](E e) { return rows_of(by_images(e).advice); }}};
+            {"advice", [](E e) { return rows_of(divided_by_images(e).advice); }}};
 }
 
 std::vector<ScalingPoint> scaling_of(const Evaluator &e) {
-    const std::vector<ScalingPoint> points = scaling_points(by_images(e), DeviceSplit::batch, e.batch());
-    return points.size() < 2 ? std::vector<ScalingPoint>{} : points;
+    const std::vector<ScalingPoint> points =
+        scaling_points(divided_by_images(e), DeviceSplit::batch, e.batch());
+    return points.size() < 2 ? std::vector<ScalingPoint>{} : points; // one GPU alone says nothing of scaling
 }
 
 std::vector<ScalingPoint> measured_scaling_of(const Evaluator &e) {
@@ -256,17 +270,17 @@ const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
     });
 }
 
-PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::int64_t batch) {
+PaperValue Evaluator::rung(const std::string &id, const std::string &fact, std::int64_t batch) {
     const auto known = std::ranges::find(rungs(batch), id, [](const KnownRung &its) { return its.rung.id; });
     return known == rungs(batch).end()
                ? PaperValue()
-               : fact_of(known->facts(), what, "what is known of a rung, for example 'measured'");
+               : fact_of(known->facts(), fact, "what is known of a rung, for example 'measured'");
 }
 
 PaperValue Evaluator::of_network(const std::string &fact) {
     const PaperFacts &facts = made_once(facts_, "network", [&] {
         const RecordedOf of{RecordedPart::training, network()};
-        // Accuracy is tested with the same images on every GPU.
+        // `anywhere` may be a training on another GPU: its accuracy was tested with the same images.
         const NetworkRun *training = context_.measured(of),
                          *anywhere = context_.measured(of, [](const NetworkRun &) { return true; }),
                          *ladder = recorded_ladder(*this, 1);

@@ -19,6 +19,7 @@
 namespace convcast {
 namespace {
 
+/// The section with the table of all counted claims.
 Section claims_section(const Reproduction &r) {
     Table table = findings_table(r);
     table.columns.erase(table.columns.begin()); // the item's id, which is the link of its title
@@ -30,6 +31,7 @@ Section claims_section(const Reproduction &r) {
             {paragraph(escape_xml(verdicts_in_words()), "small"), Listing{std::move(table), "claims"}}};
 }
 
+/// The item's published numbers, folded away; an empty group where it has none.
 Group published(const PaperItem &item) {
     using C = PublishedCell;
     if (item.published.empty())
@@ -52,6 +54,7 @@ Group published(const PaperItem &item) {
                  "claims"}});
 }
 
+/// Adds a table that has rows, folded away if it is long.
 void add_table(std::vector<PagePart> &parts, const PaperTable &t) {
     constexpr std::size_t most_open = 14; ///< rows that are shown without a click
     if (t.rows.empty())
@@ -67,6 +70,7 @@ void add_table(std::vector<PagePart> &parts, const PaperTable &t) {
     parts.insert(parts.end(), shown.begin(), shown.end());
 }
 
+/// What the page says of one item: claims, published numbers, figures, tables, where it is answered.
 Section item_section(const PaperItem &item, const ItemAnswer &answer) {
     Section section{item.id, title_of(item), title_of(item) + ": " + item.title};
     std::vector<PagePart> &parts = section.parts;
@@ -136,7 +140,7 @@ std::string write_paper_page(const Reproduction &r) {
 }
 
 ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder) {
-    TemporaryFolder unfinished(folder.string()); // half of the answers is taken for all of them
+    TemporaryFolder unfinished(folder.string()); // removed on a throw: half of the answers would pass for all
     ReportFiles files = write_figures(of_all_items(reproduction, &ItemAnswer::figures), folder);
     FigureFiles drawings{{}, files.pdf_note, true};
     for (const PaperDrawing &drawing : of_all_items(reproduction, &ItemAnswer::drawings)) {

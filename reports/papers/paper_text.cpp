@@ -16,22 +16,23 @@
 namespace convcast {
 namespace {
 
+/// A text as code in Markdown.
 std::string code(const std::string &text) {
     return "`" + text + "`";
 }
 
-/// Each as code.
 std::vector<std::string> codes(std::vector<std::string> texts) {
     std::transform(texts.begin(), texts.end(), texts.begin(), code);
     return texts;
 }
 
+/// Where an item is here, in Markdown: "study `chang_multi`; computed by `gains`"; a dash for nothing.
 std::string where_text(const PaperItem &item) {
     const PaperAnswer &answer = item.answer;
     std::vector<std::string> parts, methods = answer.also;
     if (answer.by)
         methods.insert(methods.begin(), *answer.by);
-    if (answer.where && answer.kind != AnswerKind::here) // of which the result names it
+    if (answer.where && answer.kind != AnswerKind::here) // else result_of names it
         parts.push_back(*answer.where);
     if (answer.study)
         parts.push_back("study " + code(*answer.study));
@@ -42,17 +43,18 @@ std::string where_text(const PaperItem &item) {
     return parts.empty() ? dash : join(parts, "; ");
 }
 
-/// A text for TeX; the papers' symbols with their subscripts.
+/// A text for TeX, with the papers' symbols set with subscripts. "--" of an option stays two hyphens, of
+/// which TeX would make a dash, and a line may break between knobs, which are one word to TeX.
 std::string tex_text(const std::string &text) {
     std::string out;
-    for (std::size_t begin = 0; begin <= text.size();) { // two hyphens of an option are no dash
+    for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find("--", begin), text.size());
         out += (begin == 0 ? "" : "-{}-") + escape_tex(text.substr(begin, end - begin));
         begin = end + 2;
     }
     for (std::size_t at = out.find(','); at != std::string::npos; at = out.find(',', at + 1))
         if (at + 1 < out.size() && out[at + 1] >= 'a' && out[at + 1] <= 'z')
-            out.insert(at + 1, "\\allowbreak{}"); // knobs are one word to TeX
+            out.insert(at + 1, "\\allowbreak{}");
     for (const auto &[plain, math] : {std::pair{"N\\_FMA", "\\ensuremath{N_{\\mathrm{FMA}}}"},
                                       {"S\\_shared", "\\ensuremath{S_{\\mathrm{shared}}}"},
                                       {"V\\_s", "\\ensuremath{V_s}"},
@@ -65,12 +67,13 @@ std::string tex_text(const std::string &text) {
     return out;
 }
 
+/// Characters of a text in UTF-8: its bytes without those that continue a character (10xxxxxx).
 std::size_t characters_of(const std::string &text) {
     return static_cast<std::size_t>(
         std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// Words in lines of at most so many characters, where a word is not longer.
+/// The words of a text in lines of at most `most` characters; a longer word has a line of its own.
 std::vector<std::string> lines_of(const std::string &text, std::size_t most) {
     std::vector<std::string> lines;
     for (std::size_t begin = 0; begin <= text.size();) {
@@ -85,17 +88,21 @@ std::vector<std::string> lines_of(const std::string &text, std::size_t most) {
     return lines;
 }
 
-/// How a column of a table is set: its widest cell, or wrapped text; headings in several lines.
+/// How a column of a table is set.
 struct TexColumn {
-    std::size_t characters = 0;
-    bool wrapped = false;
+    std::size_t characters = 0; ///< its width
+    bool wrapped = false;       ///< cells are broken into lines of that width
     std::vector<std::string> head;
 };
 
-/// Longer cells are wrapped: at the first of these widths with which the table fits across a page.
+/// The most characters of a column: the first with which the table fits a page, else the last. Chosen.
 constexpr std::array<std::size_t, 3> widest_columns = {72, 48, 34};
+/// Widths in points: assumed of a character in the size of footnotes; the gap between columns, twice
+/// \tabcolsep; and what a table may have of A4 without margins of 2 cm (paper_tex), which leave 482 pt and in
+/// landscape 728 pt.
 constexpr double character_pt = 4.3, between_pt = 6.0, portrait_pt = 480.0, landscape_pt = 700.0;
 
+/// Column `i` of a table, wrapped where a cell has more characters than `widest_column`.
 TexColumn tex_column(const PaperTable &table, std::size_t i, std::size_t widest_column) {
     TexColumn column;
     for (const std::vector<std::string> &row : table.rows)
@@ -113,7 +120,7 @@ double width_of(const TexColumn &column) {
     return character_pt * static_cast<double>(column.characters) + between_pt;
 }
 
-/// A table that may break over pages, with the columns `shown`.
+/// The columns `shown` of a table, which may break over pages; `further`: they are not its first ones.
 std::string tex_part(const PaperTable &table, const std::vector<TexColumn> &columns,
                      const std::vector<std::size_t> &shown, bool further) {
     std::string spec, head;
@@ -143,8 +150,8 @@ std::string tex_part(const PaperTable &table, const std::vector<TexColumn> &colu
     return out + "\\end{longtable}\n";
 }
 
-/// A table in the size of footnotes: upright where its columns fit, else across, else in several parts that
-/// repeat the columns of words.
+/// A table in the size of footnotes: in portrait where its columns fit, else in landscape, and where they do
+/// not fit that either in several parts, each of which begins with the columns of words.
 std::string tex_table(const PaperTable &table) {
     const std::size_t all = table.head.size(), words = std::min(static_cast<std::size_t>(table.words), all);
     std::vector<TexColumn> columns;
@@ -161,16 +168,16 @@ std::string tex_table(const PaperTable &table) {
         if (width_of_first(all) <= landscape_pt)
             break;
     }
-    const bool across = width_of_first(all) > portrait_pt;
-    std::string out =
-        std::string(across ? "\\begin{landscape}\n" : "") + "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
+    const bool landscape = width_of_first(all) > portrait_pt;
+    std::string out = std::string(landscape ? "\\begin{landscape}\n" : "") +
+                      "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
     std::vector<std::size_t> of_words(words);
     std::iota(of_words.begin(), of_words.end(), std::size_t{0});
     std::vector<std::size_t> shown = of_words;
     double width = width_of_first(words);
     bool further = false;
     for (std::size_t i = words; i < all; ++i) {
-        if (width + width_of(columns[i]) > (across ? landscape_pt : portrait_pt) && shown.size() > words) {
+        if (width + width_of(columns[i]) > (landscape ? landscape_pt : portrait_pt) && shown.size() > words) {
             out += tex_part(table, columns, shown, further);
             shown = of_words, width = width_of_first(words), further = true;
         }
@@ -180,9 +187,10 @@ std::string tex_table(const PaperTable &table) {
     out += tex_part(table, columns, shown, further);
     if (!table.note.empty())
         out += fmt::format("\\noindent {}\\par\n", tex_text(table.note));
-    return out + "}\n" + (across ? "\\end{landscape}\n" : "");
+    return out + "}\n" + (landscape ? "\\end{landscape}\n" : "");
 }
 
+/// The table of all counted claims, with the sentence that says why behind each verdict.
 std::string tex_findings(const Reproduction &reproduction) {
     std::string out = "\\section{Claims}\n{\\footnotesize\n"
                       "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
@@ -195,7 +203,7 @@ std::string tex_findings(const Reproduction &reproduction) {
     return out + "\\bottomrule\\end{longtable}}\n";
 }
 
-/// "2 drawings"; "" of none.
+/// "a drawing", "2 drawings"; "" where there are none.
 std::string drawings_text(const ItemAnswer &answer) {
     const std::size_t n = answer.drawings.size();
     return n == 0 ? "" : n == 1 ? "a drawing" : fmt::format("{} drawings", n);

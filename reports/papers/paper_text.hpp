@@ -1,5 +1,4 @@
-// A reproduction in words and as files: the lines of docs/papers, the page, a document for TeX, CSV of the
-// tables.
+// A reproduction in words and as files: docs/papers, the page, a document for TeX, tables as CSV.
 #pragma once
 
 #include "reports/papers/answer.hpp"
@@ -12,36 +11,38 @@
 
 namespace convcast {
 
-/// docs/papers/<id>.md: every item, where it is here, the command, the result.
+/// The text of docs/papers/<id>.md: a row for every item: where it is here, a command, and the result.
 std::string paper_markdown(const Reproduction &reproduction);
 
 /// The claims that are counted, each where it stands first.
 std::vector<ClaimAnswer> counted_findings(const Reproduction &reproduction);
-/// The same, with what is found of each.
+/// These claims as a table, a row each; the column "where" links to the item on the page.
 Table findings_table(const Reproduction &reproduction);
+/// The columns behind PaperTable::words are aligned as numbers.
 Table table_of(const PaperTable &from);
 
-/// <id>.tex beside figures/ and <id>.bib; latexmk -pdf compiles it.
+/// The text of <id>.tex. latexmk -pdf compiles it where figures/ and <id>.bib lie beside it.
 std::string paper_tex(const Reproduction &reproduction);
+/// The paper's entry for BibTeX.
 std::string paper_bib(const Paper &paper);
 
-/// "Of 34 claims 20 hold, 6 in part, 5 differ, 3 are open."
+/// "Of 34 claims 20 hold, 6 hold in part, 5 come out differently and 3 are open."
 std::string summary_of(const Reproduction &reproduction);
 
-/// "holds", "in part", "differs", "open"
+/// "holds", "in part", "differs", "follows", "open"
 std::string verdict_text(ClaimVerdict verdict);
 
-/// ", counted at Section 4.4" of a finding that an earlier item has too; "" of others.
+/// ", counted at Section 4.4" where an earlier item has the same claim, which is counted there; else "".
 std::string counted_at(const ClaimAnswer &finding);
 
-/// What an item's answer comes to, in one line without tables.
+/// What an item comes to, in one line: its verdicts, or what it shows, or why it is not computed.
 std::string result_of(const PaperItem &item, const ItemAnswer &answer);
 
-/// One self-contained page.
+/// The page as one self-contained file of HTML.
 std::string write_paper_page(const Reproduction &reproduction);
 
-/// page.html, claims.csv, <id>.tex, <id>.bib, figures/ and tables/ in `folder`, which is made. Throws
-/// InputError.
+/// Writes page.html, claims.csv, <id>.tex, <id>.bib, figures/ and tables/ into `folder`, which it makes, and
+/// says which files it wrote. Throws InputError where one cannot be written; then it removes what it made.
 ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder);
 
 } // namespace convcast

@@ -23,7 +23,8 @@ extern const std::vector<EmbeddedFile> shipped_recordings;
 
 namespace {
 
-/// Each study with measured cases, and whether a baseline is among them.
+/// A part for each study with measured cases. Baselines are run with the model's own choices only, so without
+/// a baseline it is a run of the paper's settings.
 std::vector<RecordedOf> parts_of(const Run &run) {
     std::map<std::string, bool> studies;
     for (const Case &item : run.cases)
@@ -37,7 +38,7 @@ std::vector<RecordedOf> parts_of(const Run &run) {
     return parts;
 }
 
-/// Why no page uses a network run; "" where one may.
+/// Why no page can use a network run; "" where one can.
 std::string why_not(const NetworkRun &run) {
     const NetworkCase &first = run.first();
     if (std::none_of(run.cases.begin(), run.cases.end(),
@@ -58,6 +59,7 @@ std::string why_not(const NetworkRun &run) {
                     : "it is of a whole network, and pages use the ladder, the steps and the training of one";
 }
 
+/// What a network run records, which why_not() has nothing against.
 std::vector<RecordedOf> parts_of(const NetworkRun &run) {
     const NetworkCase &first = run.first();
     if (first.training)
@@ -116,7 +118,8 @@ void Recordings::add(Recording recording) {
     all_.push_back(std::make_shared<const Recording>(std::move(recording)));
 }
 
-/// Reads the documents that ship when one of their kind is asked for first, and once for all papers.
+/// Adds the recordings of the program, once: Run documents, or else NetworkRun documents. A process unpacks
+/// each file only once, however many papers it reproduces.
 void Recordings::load(bool runs) const {
     bool &to_load = runs ? runs_to_load_ : networks_to_load_;
     if (!std::exchange(to_load, false))
@@ -170,7 +173,8 @@ std::vector<const Recording *> Recordings::given() const {
 
 std::string Recordings::of_other_code(const std::set<const Recording *> &recordings) const {
     std::map<std::string, std::set<std::string>> parts; // by version and code, in any order of recordings
-    const auto named = [](const std::string &text, std::size_t most) {
+    const auto named = [](const std::string &text,
+                          std::size_t most) { // the first characters tell hashes apart
         return text.empty() ? "not named" : text.substr(0, most);
     };
     for (const Recording *its : recordings)

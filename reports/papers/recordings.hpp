@@ -1,4 +1,4 @@
-// What was measured of the papers' studies and networks: documents, each of the GPU that it names.
+// The documents in which the papers' studies and networks were measured, each on one GPU.
 #pragma once
 
 #include "model/network/network_run.hpp"
@@ -26,6 +26,7 @@ enum class RecordedPart {
     training, ///< a whole training, tested with the test images
 };
 
+/// What a page of a paper may ask recordings for: a part of a study or of a network.
 struct RecordedOf {
     RecordedPart part = RecordedPart::study;
     std::string name;       ///< of the study or the network
@@ -48,45 +49,45 @@ struct Recording {
     std::string file;
     std::variant<Run, NetworkRun> document;
     std::string gpu{};            ///< that it was measured on, by its name; "" where it says none
-    std::vector<RecordedOf> of{}; ///< empty where no page could use it
+    std::vector<RecordedOf> of{}; ///< what it records; empty where no page can use it
     std::string why_not{};        ///< then the reason: "it has no measured case of a study"
     std::string version{};        ///< of the program that measured it; "" where it says none
-    /// Hash of the device code that it was measured with, "" where it says none; and which part of a
-    /// program's that is.
-    std::string code{};
-    std::string DeviceCode::*part = &DeviceCode::convolutions;
-    bool ships = false; ///< `file` is part of the program
+    std::string code{};           ///< hash of the device code that was measured; "" where it says none
+    std::string DeviceCode::*part = &DeviceCode::convolutions; ///< to compare `code` with
+    bool ships = false;                                        ///< `file` is part of the program
 
     const std::map<std::string, std::string> &conditions() const;
 };
 
+/// A document with what it says of itself: GPU, code, and what it records or why no page can use it.
 Recording recording_of(std::variant<Run, NetworkRun> document, std::string file);
 
-/// The recordings that the pages of papers may use. It remembers what it was asked for and what was used.
+/// The recordings that the pages of papers may use. It remembers what it was asked for and what was used, so
+/// that a page can say on which recordings it stands.
 class Recordings {
   public:
     /// `here`: the device code of this program.
     explicit Recordings(DeviceCode here) : here_(std::move(here)) {}
-    /// All that are part of the program.
+    /// With the recordings that are part of the program, which are unpacked when one is asked for.
     static Recordings shipped(DeviceCode here);
 
     void add(Recording recording);
-    /// Those of a GPU, by its name, in the order in which they were added; of any GPU where it is "". A study
-    /// of which there are only settings is those, and the other way round.
-    /// `only`: of those these; empty takes all.
+    /// The recordings of `of` on a GPU, by its name, or on any GPU where that is "", in the order in which
+    /// they were added. A study that was recorded only with its paper's settings gives these, and the other
+    /// way round. `only` says which of them are wanted; empty takes all.
     std::vector<const Recording *> find(const RecordedOf &of, const std::string &gpu,
                                         const std::function<bool(const Recording &)> &only = {}) const;
 
-    /// Those that were added.
+    /// The recordings that were added and are no part of the program.
     std::vector<const Recording *> given() const;
-    const std::set<RecordedOf> &asked() const { return asked_; }
-    /// Notes that recordings, which an earlier question found, are used for this answer too.
+    const std::set<RecordedOf> &asked() const { return asked_; } ///< of every find()
+    /// Notes that recordings which an earlier find() gave are used for the current answer too.
     void use(const std::vector<const Recording *> &again) const { used_.insert(again.begin(), again.end()); }
     /// The recordings that were used since this function was called last.
     std::set<const Recording *> take_used() const { return std::exchange(used_, {}); }
-    /// Of some recordings those that were measured with other device code than this program has, in a
-    /// sentence: "Recorded with other device code than this program has: the training of mnist (version
-    /// 0.1.0, device code 2c926809)."; "" of none.
+    /// A sentence that names those of some recordings whose device code is not this program's: "Recorded with
+    /// other device code than this program has: the training of mnist (version 0.1.0, device code
+    /// 2c926809)."; "" where there are none.
     std::string of_other_code(const std::set<const Recording *> &recordings) const;
 
   private:

@@ -10,8 +10,7 @@
 
 namespace convcast {
 
-/// How a claim stands here, by the rules of verdicts_in_words(). The sentence beside it says by which
-/// numbers.
+/// How a claim stands here, by the rules of verdicts_in_words().
 enum class ClaimVerdict {
     holds,
     in_part,
@@ -21,13 +20,13 @@ enum class ClaimVerdict {
 };
 BOOST_DESCRIBE_ENUM(ClaimVerdict, holds, in_part, differs, follows, open)
 
-/// A rule, which expressions call as a function of numbers.
+/// A rule that judges a claim: expressions in data/papers call it as a function of numbers.
 struct VerdictRule {
     const char *name;
     std::size_t least, most; ///< arguments
     const char *says;        ///< what it allows
-    int within_percent;      ///< how far a found number may be off where it is measured again
-    /// Absent where the numbers say nothing, so that the claim is open.
+    int within_percent;      ///< how far a number that is measured again may be off the one here
+    /// The verdict; absent where the numbers decide nothing: the claim is open. nullptr of "exact" (exact()).
     std::optional<ClaimVerdict> (*of)(const std::vector<double> &);
 };
 const std::vector<VerdictRule> &verdict_rules();
