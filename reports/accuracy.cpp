@@ -21,14 +21,17 @@ namespace {
 
 constexpr const char *fitted_model = "four numbers fitted", *counted_model = "probes and counters";
 
-struct Model {
+/// A way to forecast, whose times are those of each prediction (`time`), or of each judged call (`ratio`)
+/// where no prediction has them; the other one is nullptr.
+struct ForecastModel {
     const char *name;
     std::optional<Seconds> TierTimes::*time;
-    double JudgedCall::*ratio;  ///< where no prediction has this time
-    const char *bare = nullptr; ///< its name where the forecasts were made without facts of kernels
-    L2State l2 = L2State::cold; ///< what it is a forecast of
+    double JudgedCall::*ratio; ///< forecast / measured
+    const char *without_facts =
+        nullptr;                ///< the name where the run's forecasts knew no counters; nullptr: `name`
+    L2State l2 = L2State::cold; ///< the state of L2 that the forecast is for
 };
-constexpr std::array<Model, 8> models = {
+constexpr std::array<ForecastModel, 8> models = {
     {{"speed of light", &TierTimes::tier0_s, nullptr},
      {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
      {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
@@ -38,28 +41,31 @@ constexpr std::array<Model, 8> models = {
      {"new kernel", nullptr, &JudgedCall::new_kernel},
      {"warm L2", &TierTimes::warm_s, nullptr, nullptr, L2State::warm}}};
 
-struct Pair {
+/// A case of ours with a forecast and a cold time above 0.
+struct TimedCase {
     const Case *item;
-    double measured;
-    const JudgedCall *judged; ///< nullptr where it was not
+    double measured_s;        ///< with a cold L2
+    const JudgedCall *judged; ///< nullptr where the caller gave none of this case
 };
 
-/// Whether the forecasts of a run were made with facts of kernels, which come from counters.
+/// Whether the forecasts of a run knew facts of kernels, which come from counters: runs say so in their
+/// conditions, and those without the entry did.
 bool knew_counters(const Run &run) {
     const auto facts = run.conditions.find("facts");
     return facts == run.conditions.end() || !facts->second.starts_with("none");
 }
 
-std::optional<double> time_by(const Model &model, const Pair &pair) {
+/// The time that a model forecasts for a case, s; absent where it forecasts none.
+std::optional<double> time_by(const ForecastModel &model, const TimedCase &timed) {
     if (model.ratio != nullptr)
-        return pair.judged == nullptr ? std::nullopt
-                                      : std::optional(pair.judged->*model.ratio * pair.measured);
-    const std::optional<Seconds> &time = pair.item->prediction->times.*model.time;
+        return timed.judged == nullptr ? std::nullopt
+                                       : std::optional(timed.judged->*model.ratio * timed.measured_s);
+    const std::optional<Seconds> &time = timed.item->prediction->times.*model.time;
     return time ? std::optional(time->value) : std::nullopt;
 }
 
-/// Takes over what times and work both say of their errors; whether there are any.
-bool has_errors(auto &out, const RatioErrors &errors) {
+/// Fills what TimeAccuracy and WorkAccuracy have in common. False if there is no error; n is 0 then.
+bool fill_errors(auto &out, const RatioErrors &errors) {
     out.n = errors.n();
     if (out.n == 0)
         return false;
@@ -69,39 +75,44 @@ bool has_errors(auto &out, const RatioErrors &errors) {
     return true;
 }
 
-TimeAccuracy times_of(const std::string &part, const Model &model, const std::vector<Pair> &pairs) {
+/// How far a model's times are off over the cases of one part, "test" or "training".
+TimeAccuracy time_accuracy(const std::string &part, const ForecastModel &model,
+                           const std::vector<TimedCase> &cases) {
     TimeAccuracy out;
     out.part = part;
     out.model = model.name;
     RatioErrors errors;
-    std::int64_t inside = 0;
-    for (const Pair &pair : pairs) {
-        const std::optional<double> time = time_by(model, pair);
-        const Measurement *measured = pair.item->measured(model.l2);
+    std::int64_t inside = 0; // cases whose cold time lies in the interval of their forecast
+    for (const TimedCase &timed : cases) {
+        const std::optional<double> time = time_by(model, timed);
+        const Measurement *measured = timed.item->measured(model.l2);
         if (!time || measured == nullptr)
             continue;
         errors.add(*time / measured->time_s.value);
-        const Prediction &p = *pair.item->prediction;
-        inside += p.time_low_s && p.time_high_s && p.time_low_s->value <= pair.measured &&
-                          pair.measured <= p.time_high_s->value
+        const Prediction &p = *timed.item->prediction;
+        inside += p.time_low_s && p.time_high_s && p.time_low_s->value <= timed.measured_s &&
+                          timed.measured_s <= p.time_high_s->value
                       ? 1
                       : 0;
     }
-    if (!has_errors(out, errors))
+    if (!fill_errors(out, errors))
         return out;
     out.symmetric = errors.symmetric();
     out.bias = errors.bias();
-    if (model.time == &TierTimes::fitted_s) // the interval is that model's
+    if (model.time == &TierTimes::fitted_s) // the interval in a prediction is that of the fitted model
         out.coverage = static_cast<double>(inside) / static_cast<double>(out.n);
     return out;
 }
 
-struct Counter {
+/// A quantity of Work that a counter of the chip counts too.
+struct CountedQuantity {
     const char *name;
     std::optional<double> Work::*member;
-    double least; ///< counted
+    double least_counted; ///< cases whose counter shows less are left out
 };
-constexpr std::array<Counter, 7> quantities = {
+/// The least is 1, so that a ratio exists. Of DRAM it is 1 MB, which was chosen: calls that read less have
+/// their data in L2, and how far off a forecast of a few stray sectors is says nothing.
+constexpr std::array<CountedQuantity, 7> quantities = {
     {{"FFMAs", &Work::fmas, 1.0},
      {"instructions", &Work::instructions, 1.0},
      {"shared wavefronts", &Work::shared_wavefronts, 1.0},
@@ -110,25 +121,27 @@ constexpr std::array<Counter, 7> quantities = {
      {"L2 writes", &Work::l2_write_bytes, 1.0},
      {"DRAM reads over 1 MB", &Work::dram_read_bytes, 1e6}}};
 
-WorkAccuracy work_of(const Counter &quantity, const std::vector<Pair> &pairs) {
+/// How far the forecast of a quantity is from its counter; n is 0 where no case has both.
+WorkAccuracy work_accuracy(const CountedQuantity &quantity, const std::vector<TimedCase> &cases) {
     WorkAccuracy out;
     out.quantity = quantity.name;
     RatioErrors errors;
-    for (const Pair &pair : pairs) {
-        const Measurement *cold = pair.item->measured(L2State::cold);
-        if (!cold->work || !pair.item->prediction->work)
+    for (const TimedCase &timed : cases) {
+        const Measurement &cold = *timed.item->measured(L2State::cold); // every TimedCase has one
+        if (!cold.work || !timed.item->prediction->work)
             continue;
-        const std::optional<double> counted = (*cold->work).*quantity.member,
-                                    predicted = forecast_of(*pair.item->prediction->work, quantity.member);
-        if (counted && predicted && *counted >= quantity.least)
+        const std::optional<double> counted = (*cold.work).*quantity.member,
+                                    predicted = forecast_of(*timed.item->prediction->work, quantity.member);
+        if (counted && predicted && *counted >= quantity.least_counted)
             errors.add(*predicted / *counted);
     }
-    if (has_errors(out, errors))
+    if (fill_errors(out, errors))
         out.within_1_percent = errors.within(0.01);
     return out;
 }
 
-/// Kendall's tau-a of two rankings.
+/// Kendall's tau-a of two rankings of the same things, given as pairs of values: 1 if both order every pair
+/// of things alike, -1 if they order every pair the other way round. 0 for fewer than two things.
 double kendall(const std::vector<std::pair<double, double>> &points) {
     double concordant = 0.0, pairs = 0.0;
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -141,16 +154,17 @@ double kendall(const std::vector<std::pair<double, double>> &points) {
     return pairs > 0.0 ? concordant / pairs : 0.0;
 }
 
-RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
+/// How well a model ranks the measured settings of each shape.
+RankingAccuracy ranking_accuracy(const ForecastModel &model, const std::vector<TimedCase> &cases) {
     struct Setting {
-        double forecast;
+        double forecast; ///< s
         const std::string *text;
-        double measured;
+        double measured; ///< s
     };
     std::map<std::string, std::vector<Setting>> shapes;
-    for (const Pair &pair : pairs)
-        if (const std::optional<double> time = time_by(model, pair))
-            shapes[pair.item->shape].push_back({*time, &*pair.item->strategy, pair.measured});
+    for (const TimedCase &timed : cases)
+        if (const std::optional<double> time = time_by(model, timed))
+            shapes[timed.item->shape].push_back({*time, &*timed.item->strategy, timed.measured_s});
     RankingAccuracy out;
     out.model = model.name;
     RatioErrors regrets;
@@ -159,7 +173,7 @@ RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
         if (settings.size() < 2)
             continue;
         const double fastest = std::ranges::min(settings, {}, &Setting::measured).measured;
-        // What was measured has no say in which of two like forecasts comes first.
+        // Of equal forecasts the first by text is picked, whatever was measured.
         const auto place = [](const Setting &setting) { return std::tie(setting.forecast, *setting.text); };
         const double picked = std::ranges::min(settings, {}, place).measured;
         regrets.add(picked / fastest);
@@ -194,7 +208,7 @@ Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged) {
     std::map<std::size_t, const JudgedCall *> judged_at;
     for (const JudgedCall &its : judged)
         judged_at[its.call->index] = &its;
-    std::vector<Pair> test, training;
+    std::vector<TimedCase> test, training;
     for (std::size_t i = 0; i < run.cases.size(); ++i) {
         const Case &item = run.cases[i];
         const Measurement *cold = item.measured(L2State::cold);
@@ -204,22 +218,22 @@ Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged) {
     }
     Accuracy out;
     const bool counters = knew_counters(run);
-    const auto named = [&](const Model &model, auto accuracy) {
-        if (!counters && model.bare != nullptr)
-            accuracy.model = model.bare;
+    const auto named = [&](const ForecastModel &model, auto accuracy) {
+        if (!counters && model.without_facts != nullptr)
+            accuracy.model = model.without_facts;
         return accuracy;
     };
-    for (const auto &[part, pairs] : {std::pair("test", &test), std::pair("training", &training)})
-        for (const Model &model : models)
-            if (TimeAccuracy times = named(model, times_of(part, model, *pairs)); times.n > 0)
+    for (const auto &[part, cases] : {std::pair("test", &test), std::pair("training", &training)})
+        for (const ForecastModel &model : models)
+            if (TimeAccuracy times = named(model, time_accuracy(part, model, *cases)); times.n > 0)
                 out.times.push_back(std::move(times));
-    for (const Counter &quantity : quantities)
-        if (WorkAccuracy work = work_of(quantity, test); work.n > 0)
+    for (const CountedQuantity &quantity : quantities)
+        if (WorkAccuracy work = work_accuracy(quantity, test); work.n > 0)
             out.work.push_back(std::move(work));
-    for (const Model &model : models)
-        if (model.time != &TierTimes::tier0_s && // the same for every setting of a shape
-            model.l2 == L2State::cold)
-            if (RankingAccuracy ranking = named(model, ranking_of(model, test)); ranking.shapes > 0)
+    // The speed of light is the same for every setting of a shape, so it ranks none.
+    for (const ForecastModel &model : models)
+        if (model.time != &TierTimes::tier0_s && model.l2 == L2State::cold)
+            if (RankingAccuracy ranking = named(model, ranking_accuracy(model, test)); ranking.shapes > 0)
                 out.rankings.push_back(std::move(ranking));
     return out;
 }

@@ -59,13 +59,15 @@ struct Accuracy {
     std::vector<RankingAccuracy> rankings;
     CONVCAST_MEMBERS(Accuracy, times, work, rankings)
 
-    /// That of the run's own forecasts: fitted where they are. nullptr where there is none.
+    /// The ranking by the run's own forecasts: those with four fitted numbers, else those of probes and
+    /// counters. nullptr where there is neither.
     const RankingAccuracy *of_forecast() const;
 };
 
-/// Of our own strategies' ok cases; no case is dropped. Empty tables where nothing can be compared. `judged`:
-/// calls of this run by forecasts that know less of their kernels (model/fit/fit.hpp); none: without these
-/// rows.
+/// Sets the forecasts of a run beside its measurements: every ok case of our own strategies that has a
+/// forecast and a cold time counts. Tables are empty where nothing can be compared. `judged` holds forecasts
+/// of calls of this run that knew less of their kernels (model/fit/fit.hpp); without it the rows "without
+/// counters" and "new kernel" are left out.
 Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged = {});
 
 } // namespace convcast

@@ -17,11 +17,11 @@
 namespace convcast {
 namespace {
 
-/// What the banks deliver in one wavefront: of each bank its elements, by the lane that asked for them; -1 of
-/// those that no lane did.
+/// What the banks deliver in one wavefront.
 struct Wavefront {
-    std::vector<std::vector<int>> banks;
-    std::int64_t first_lane = shared_banks, last_lane = -1, used = 0; ///< used: elements
+    std::vector<std::vector<int>> banks; ///< [bank][element of it]: the lane that asked for it; -1: none did
+    std::int64_t first_lane = shared_banks, last_lane = -1;
+    std::int64_t used = 0; ///< elements that a lane asked for
 };
 
 /// One load instruction of a warp.
@@ -30,17 +30,19 @@ struct Load {
     std::vector<Wavefront> wavefronts;
 };
 
-/// As warp_passes() counts: lanes whose access is wider than a bank are served by parts of the warp, and of
-/// what lies in different places of one bank one comes after the other.
+/// The load in which the first lane reads from element `begin` on, in the wavefronts that warp_passes()
+/// counts: if a lane reads more than a bank is wide, a part of the warp is served at a time; accesses to
+/// different places of one bank are served one after the other.
 Load load_of(const PaperBanks &read, std::int64_t bank_bytes, std::int64_t begin) {
     const std::int64_t element = read.element_bytes,
-                       in_bank = std::max<std::int64_t>(1, bank_bytes / element),
-                       taken = std::max<std::int64_t>(1, read.unit * element / bank_bytes),
-                       together = warp_lanes / taken;
+                       in_bank = std::max<std::int64_t>(1, bank_bytes / element), // elements
+        taken = std::max<std::int64_t>(1, read.unit * element / bank_bytes),      // banks of a lane
+        together = warp_lanes / taken; // lanes that are served at a time
     Load load{begin, {}};
     for (std::int64_t group = 0; group < warp_lanes; group += together) {
         const std::size_t before = load.wavefronts.size();
-        std::array<std::vector<std::int64_t>, std::size_t(shared_banks)> places; // of each bank, in order
+        // Of each bank the places that were asked for, in order: the first is served in the first wavefront.
+        std::array<std::vector<std::int64_t>, std::size_t(shared_banks)> places;
         for (std::int64_t lane = group; lane < group + together; ++lane)
             for (std::int64_t i = 0; i < read.unit; ++i) {
                 const std::int64_t at = begin + lane * read.unit + i, place = at / in_bank;
@@ -63,7 +65,8 @@ Load load_of(const PaperBanks &read, std::int64_t bank_bytes, std::int64_t begin
     return load;
 }
 
-/// The loads that are drawn: those of a warp for its windows, or of each warp of a row of the block.
+/// The loads that are drawn: all of one warp, each a `unit` further than the one before; or, where the read
+/// has a row, one of each warp of that row.
 std::vector<Load> loads_of(const PaperBanks &read, std::int64_t bank_bytes) {
     std::vector<Load> loads;
     const std::int64_t warp = warp_lanes * read.unit;
@@ -76,6 +79,7 @@ std::vector<Load> loads_of(const PaperBanks &read, std::int64_t bank_bytes) {
     return loads;
 }
 
+/// "Warp 0: elements 0 to 63", "Load of elements 2 to 65"
 std::string words_of(const PaperBanks &read, const Load &load) {
     const std::int64_t end = load.begin + warp_lanes * read.unit - 1;
     return fmt::format("{} elements {} to {}",
@@ -83,6 +87,7 @@ std::string words_of(const PaperBanks &read, const Load &load) {
                        load.begin, end);
 }
 
+/// A row of boxes, one for each bank. Returns the lower end.
 double draw_wavefront(diagram::Canvas &canvas, const Wavefront &wavefront, double y) {
     using namespace diagram;
     constexpr double high = 8.0;

@@ -15,9 +15,9 @@
 namespace convcast {
 namespace {
 
-constexpr double margin = 4.0; ///< of the drawing and between pictures, points
+constexpr double margin = 4.0; ///< around the drawing and between pictures, points
 
-/// A drawing of that size in points, white behind `body`.
+/// An SVG of that size in points: `body`, which is SVG, on white.
 std::string sheet(double width, double height, const std::string &title, const std::string &body) {
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.2f} {1:.2f}\" width=\"{0:.2f}pt\" "
@@ -27,22 +27,23 @@ std::string sheet(double width, double height, const std::string &title, const s
         width, height, escape_xml(title), body);
 }
 
-/// Words whose middle is at x, above y.
+/// SVG of words whose middle is at x; they stand on the line y.
 std::string words_at(double x, double y, double size, const std::string &text) {
     return fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.2f}\">{}</text>\n", x, y, size,
                        escape_xml(text));
 }
 
-/// The largest size up to that of a figure's text at which the words fit the box.
+/// The largest font size, at most that of a figure's text, at which the words fit the box; points. `scale` is
+/// points in a unit of the drawing.
 double text_size(const Box &box, double scale) {
-    constexpr double room = 0.92, line = 1.2;
+    constexpr double room = 0.92, line = 1.2; // of the box's width; height of a line over the font size
     double size = std::min(paper_text_bp, scale * box.height / line);
     if (const double wide = text_width(box.text, size); wide > room * scale * box.width)
         size *= room * scale * box.width / wide;
     return size;
 }
 
-/// Points of a unit where the boxes are as wide as the drawing.
+/// Points in a unit of the drawing if the boxes fill its width.
 double scale_of(const std::vector<Box> &boxes, const PaperWidth &width) {
     double right = 1.0;
     for (const Box &box : boxes)
@@ -50,7 +51,7 @@ double scale_of(const std::vector<Box> &boxes, const PaperWidth &width) {
     return (width.bp - 2.0 * margin) / right;
 }
 
-/// A light tone of a colour on white.
+/// A light tone of a colour "rrggbb", as "#rrggbb".
 std::string light(const std::string &colour) {
     constexpr double share = 0.35, white = 255.0;
     std::string out = "#";
@@ -60,6 +61,7 @@ std::string light(const std::string &colour) {
     return out;
 }
 
+/// SVG of a box and its words; `scale` is points in a unit of the drawing.
 std::string drawn(const Box &box, double scale) {
     const double x = margin + scale * box.x, y = margin + scale * box.y, width = scale * box.width,
                  height = scale * box.height;
@@ -73,7 +75,8 @@ std::string drawn(const Box &box, double scale) {
     return out;
 }
 
-/// For each grey the runs of pixels that have it, as one path in units of a pixel.
+/// SVG of an image whose unit is a pixel: a path for each grey, of the runs of pixels in a row that have it.
+/// The digits of the image are hexadecimal; 0 is white, which is not drawn.
 std::string pixels(const GreyImage &image) {
     constexpr std::size_t greys = 16;
     std::array<std::string, greys> paths;
@@ -97,7 +100,7 @@ std::string pixels(const GreyImage &image) {
 } // namespace
 
 PaperWidth width_for(const std::vector<Box> &boxes) {
-    constexpr double least_read = 7.0; ///< points of a letter
+    constexpr double least_read = 7.0; // points of a letter that is read on paper; chosen
     const double scale = scale_of(boxes, PaperWidth::column());
     const bool fits = std::ranges::all_of(
         boxes, [&](const Box &box) { return box.text.empty() || text_size(box, scale) >= least_read; });

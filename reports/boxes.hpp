@@ -19,10 +19,10 @@ struct Box {
     std::string text;                 ///< in its middle; smaller than other text where it needs to be
 };
 
-/// A column where all words fit their boxes in letters that can be read on paper, else a page.
+/// A column's width if all words then fit their boxes in letters that can be read, else a page's.
 PaperWidth width_for(const std::vector<Box> &boxes);
 
-/// An SVG of that width on paper: the boxes one over another, all units as long as fit; a box hides what is
+/// An SVG of that width on paper, which the boxes fill. They are drawn in order, so that a box hides what is
 /// under it. `title` is read out.
 std::string boxes_svg(const std::vector<Box> &boxes, const std::string &title, const PaperWidth &width);
 

@@ -4,6 +4,7 @@
 #include "model/base/readable.hpp"
 #include "model/regime/words.hpp"
 #include "reports/explained.hpp"
+#include "reports/figure_layout.hpp"
 #include "reports/lists.hpp"
 
 #include <fmt/format.h>
@@ -23,11 +24,12 @@
 namespace convcast {
 namespace {
 
-/// The axis of times ends here, or before where all that is drawn does; what is farther stands at its edge.
+/// The axis of times over the fastest ends here at the latest; longer times are at its edge. Chosen.
 constexpr double farthest = 4.0;
-/// A strategy that never comes as close as this is not drawn.
+/// A strategy whose time over the fastest is nowhere below this is not drawn. Chosen.
 constexpr double worth_a_line = 1.5;
 
+/// A number of a shape that a question may run through several values.
 struct Size {
     const char *name, *meaning;
     std::int64_t ConvShape::*value;
@@ -54,6 +56,7 @@ struct Swept {
     std::string label() const { return join(names, " = ") + ": " + join(meanings); }
 };
 
+/// The sizes that differ between the answers; those that are equal to each other in every answer are one.
 std::vector<Swept> swept_sizes(std::span<const ChoiceAnswer> answers) {
     const auto are_equal = [&](std::int64_t ConvShape::*a, std::int64_t ConvShape::*b) {
         return std::ranges::all_of(
@@ -74,18 +77,19 @@ std::vector<Swept> swept_sizes(std::span<const ChoiceAnswer> answers) {
     return out;
 }
 
+/// The value of a swept size in one answer.
 double size_of(const ChoiceAnswer &answer, const Swept &swept) {
     return static_cast<double>(answer.shape.*swept.value);
 }
 
-/// Of a time over the fastest.
+/// A time over that of the fastest setting of the same answer.
 double ratio_of(const ChoiceAnswer &answer, Seconds time) {
     return time / answer.fastest.front().time;
 }
 
-/// Whether each value is the same multiple of the one before, as of a sweep by a factor.
-bool geometric(const std::set<double> &values) {
-    constexpr double same = 0.01;
+/// Whether three values or more are each the same multiple of the one before: a sweep by a factor.
+bool is_geometric(const std::set<double> &values) {
+    constexpr double same = 0.01; // sizes are rounded to integers
     double factor = 0.0, before = 0.0;
     for (const double value : values) {
         if (before > 0.0 && factor > 0.0 && std::abs(value / before / factor - 1.0) > same)
@@ -96,8 +100,9 @@ bool geometric(const std::set<double> &values) {
     return values.size() > 2 && *values.begin() > 0.0;
 }
 
+/// The axis of a size: binary for powers of two, logarithmic for another factor, else linear.
 Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
-    constexpr double margin = 1.2;
+    constexpr double margin = 1.2; // a factor on either side, so that marks are off the frame
     std::set<double> values;
     for (const ChoiceAnswer &answer : answers)
         values.insert(size_of(answer, swept));
@@ -105,16 +110,17 @@ Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
             return value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
         }))
         return {swept.label(), Scale::binary};
-    if (geometric(values))
+    if (is_geometric(values))
         return {swept.label(), Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin};
     return {swept.label(), Scale::linear};
 }
 
-/// Strategies worth a line, each with its style: those that win somewhere, then those that come closest to
-/// winning, as many as there are colours.
+/// The strategies that are drawn, each with its style: all that win somewhere, the most frequent winner
+/// first, then those that come closest to winning, up to as many as there are colours.
 std::map<std::string, std::size_t> drawn_strategies(std::span<const ChoiceAnswer> answers) {
     constexpr std::size_t most = 6;
-    std::map<std::string, std::pair<double, int>> closest; // how close at best; less how often it is first
+    // Of each strategy its least time over the fastest, and minus the number of its wins.
+    std::map<std::string, std::pair<double, int>> closest;
     for (const ChoiceAnswer &answer : answers)
         for (const BestOf &setting : answer.fastest) {
             auto &[ratio, not_first] = closest.try_emplace(setting.name, farthest, 0).first->second;
@@ -132,7 +138,7 @@ std::map<std::string, std::size_t> drawn_strategies(std::span<const ChoiceAnswer
     return styles;
 }
 
-/// The end of the axis of times: all that is drawn, in steps of a half.
+/// The end of that axis: the longest time that is drawn, rounded up to 0.5, and 1.5 at least.
 double axis_end(std::span<const ChoiceAnswer> answers, const std::map<std::string, std::size_t> &styles) {
     constexpr double least = 1.5, step = 0.5;
     double end = least;
@@ -143,9 +149,9 @@ double axis_end(std::span<const ChoiceAnswer> answers, const std::map<std::strin
     return std::min(end, farthest);
 }
 
-/// The widest time over the fastest that is still a tie, where it is the same for every answer.
+/// The longest time over the fastest that ties with it, if that is nearly the same for every answer.
 std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
-    constexpr double same = 0.02;
+    constexpr double same = 0.02; // chosen: less is not seen
     std::optional<double> tie;
     for (const ChoiceAnswer &answer : answers) {
         if (!answer.longest_tie)
@@ -158,6 +164,7 @@ std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
     return tie;
 }
 
+/// Makes the figure of who_wins.
 class ChoiceDrawing {
   public:
     explicit ChoiceDrawing(std::span<const ChoiceAnswer> answers)
@@ -180,7 +187,7 @@ class ChoiceDrawing {
     }
 
   private:
-    /// Whether no two shapes have the same sizes: else what differs is something else, the type for example.
+    /// Whether the swept sizes tell all shapes of a GPU apart; if not, something else differs, as the type.
     bool distinct(const std::vector<Swept> &swept) const {
         std::set<std::pair<std::string, std::vector<double>>> places;
         for (const ChoiceAnswer &answer : answers_) {
@@ -193,6 +200,7 @@ class ChoiceDrawing {
         return true;
     }
 
+    /// The point of a setting at (x, y). Adds what the CSV says of it, whose place is the point's id.
     Point point(const ChoiceAnswer &answer, const BestOf &setting, double x, double y) {
         const std::size_t knobs = setting.setting.find(':');
         const std::string regime = setting.regime ? words_of(*setting.regime) : "";
@@ -206,6 +214,7 @@ class ChoiceDrawing {
                 static_cast<std::int64_t>(out_.cases.size()) - 1};
     }
 
+    /// An empty series for each drawn strategy, by its style.
     std::vector<Series> all_series(Drawn drawn) const {
         std::vector<Series> series(styles_.size());
         for (const auto &[name, style] : styles_)
@@ -218,6 +227,7 @@ class ChoiceDrawing {
                                  : fmt::format("on {} GPUs or parts of one", gpus_.size());
     }
 
+    /// Says in the caption how many strategies are not drawn, if any.
     void say_left_out() {
         std::set<std::string> out;
         for (const ChoiceAnswer &answer : answers_)
@@ -228,6 +238,7 @@ class ChoiceDrawing {
             out_.figure.caption += " " + remark("who_wins_left_out", out.size(), times(worth_a_line));
     }
 
+    /// Draws times over a swept size, a line for each strategy.
     void lines(const Swept &swept) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, swept);
@@ -258,7 +269,8 @@ class ChoiceDrawing {
         say_left_out();
     }
 
-    /// Lines where the regime of the fastest turns: guides of the only plot, or series of one of several.
+    /// Adds vertical lines where the fastest has another regime than at the size before: references if there
+    /// is one plot, else series of the plot that `along` is drawn in. Returns whether there are any.
     bool add_turns(const std::vector<const ChoiceAnswer *> &along, const Swept &swept,
                    std::vector<Series> &series) {
         bool any = false;
@@ -287,6 +299,7 @@ class ChoiceDrawing {
         return any;
     }
 
+    /// Draws a mark for each shape: its colour is the winner, its shape the winner's regime.
     void map(const Swept &across, const Swept &up) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, across);
@@ -301,8 +314,8 @@ class ChoiceDrawing {
                 const std::size_t style = styles_.at(first.name);
                 const std::optional<Regime> regime = first.regime;
                 const std::string name = first.name + (regime ? std::string(", ") + words_of(*regime) : "");
-                // Another regime has the same colour with another mark.
-                const std::size_t look = regime == Regime::bulk_hidden ? style + 6 : style;
+                // One regime is hollow, another has the same colour with the next mark.
+                const std::size_t look = regime == Regime::bulk_hidden ? style + style_count : style;
                 series
                     .of({style, regime ? static_cast<int>(*regime) : -1},
                         {name, look, Drawn::points, regime == Regime::exposed})
@@ -312,7 +325,7 @@ class ChoiceDrawing {
         }
     }
 
-    /// The only plot, or one of several.
+    /// Adds the series as the only plot, or as the plot of one of several GPUs.
     void add_plot(const std::string &gpu, std::vector<Series> series) {
         if (gpus_.size() == 1)
             out_.figure.series = std::move(series);
@@ -320,8 +333,9 @@ class ChoiceDrawing {
             out_.figure.panels.push_back({gpu, std::move(series)});
     }
 
+    /// Draws a row for each answer, with a mark for each strategy at its time over the fastest.
     void rows() {
-        constexpr std::size_t most = 60;
+        constexpr std::size_t most = 60; // that a page holds
         if (answers_.size() > most)
             throw UsageError(fmt::format("choose: --figure has a row for each shape and GPU, and {} are more "
                                          "than the {} that a page holds; ask for fewer, or run one or two "
@@ -357,7 +371,7 @@ class ChoiceDrawing {
 
     std::span<const ChoiceAnswer> answers_;
     std::map<std::string, std::size_t> styles_, turn_styles_;
-    double end_;                    ///< of the axis of times
+    double end_;                    ///< of the axis of times over the fastest
     std::vector<std::string> gpus_; ///< in the order of the answers
     ChoiceFigure out_;
 };

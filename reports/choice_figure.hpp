@@ -17,8 +17,8 @@ namespace convcast {
 struct ChoiceAnswer {
     ConvShape shape;
     std::string gpu;                    ///< "h200, 64 SMs"
-    std::vector<BestOf> fastest;        ///< of each strategy, fastest first; never empty
-    std::optional<Seconds> longest_tie; ///< the end of the interval of the first one's time
+    std::vector<BestOf> fastest;        ///< the best setting of each strategy, fastest first; never empty
+    std::optional<Seconds> longest_tie; ///< the end of the interval around the first one's time
 };
 
 /// A figure, and what its CSV says of each point.
@@ -27,9 +27,10 @@ struct ChoiceFigure {
     std::vector<CaseColumns> cases;
 };
 
-/// The form depends on what differs between the answers. One size: lines over it, a plot for each GPU. Two
-/// sizes: a map with a mark for each winner. Anything else: a row for each answer. Sizes that are equal in
-/// every shape, such as h and w, are one. Throws UsageError for more rows than a page holds.
+/// Draws which strategy is the fastest, `answers` not being empty. The form depends on what differs between
+/// them. One size of the shape: lines over it, a plot for each GPU. Two sizes: a map with a mark for each
+/// winner. Anything else: a row for each answer. Sizes that are equal to each other in every shape, such as h
+/// and w, count as one. Throws UsageError for more rows than a page holds.
 ChoiceFigure who_wins(std::span<const ChoiceAnswer> answers);
 
 } // namespace convcast

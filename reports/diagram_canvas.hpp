@@ -13,7 +13,8 @@
 
 namespace convcast::diagram {
 
-/// When a CTA needs something: in the step it computes, in the next, which it copies meanwhile, or in others.
+/// When a CTA needs something, which the drawing tells by shades: in the step that it computes, in the next,
+/// which it copies meanwhile, or in a later one. A halo, which is needed besides its own part, is hatched.
 enum class When { now, next, later, halo };
 
 inline constexpr const char *map_colour = "#0072B2";
@@ -27,7 +28,9 @@ struct DiagramKey {
     std::string colour, words;
 };
 
-/// Draws in points; every text is 8 points high.
+/// An SVG of a diagram, drawn element by element. Lengths are PostScript points from the upper left corner;
+/// every text is 8 points high. `look` is attributes of SVG. What returns a double returns the lower end of
+/// what it drew.
 class Canvas {
   public:
     explicit Canvas(double width) : width_(width) {}
@@ -54,7 +57,7 @@ class Canvas {
                                 coordinate(right));
         body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"/>\n", path);
     }
-    /// `y` is the upper end of the line of text.
+    /// Words in a line whose upper end is y; `look` is a class, "strong" or "light" (white).
     void text(double x, double y, const std::string &words, const char *anchor = "start",
               const std::string &look = "") {
         body_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", coordinate(x),
@@ -62,8 +65,9 @@ class Canvas {
                              look.empty() ? "" : " class=\"" + look + "\"", escape_xml(words));
     }
 
+    /// A rectangle in the colour of a tensor and the shade of a step.
     void patch(double x, double y, double w, double h, const std::string &colour, When when) {
-        constexpr double least = 1.2; // narrower is not seen
+        constexpr double least = 1.2; // points; narrower is not seen
         rect(x, y, std::max(w, least), std::max(h, least),
              when == When::halo ? fmt::format("fill=\"url(#hatch)\" stroke=\"{}\" stroke-width=\"0.6\" "
                                               "stroke-dasharray=\"2 1.2\"",
@@ -90,6 +94,7 @@ class Canvas {
         return y + line_height + gap;
     }
 
+    /// The whole SVG; `title` is read out.
     std::string finish(double height, const std::string &title) const {
         return fmt::format(
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {0} {1}\" "

@@ -25,7 +25,7 @@ BOOST_DESCRIBE_ENUM(Fit, whole, knobs, cut, wrap)
 
 namespace {
 
-/// The cells of a line of a table, "| a | b |"; none of another line.
+/// The cells of a line of a Markdown table, "| a | b |"; none of any other line.
 std::vector<std::string> cells_of(const std::string &line) {
     std::vector<std::string> cells;
     for (std::size_t begin = 2, end = 0; line.starts_with("| ") && begin < line.size(); begin = end + 3) {
@@ -38,7 +38,7 @@ std::vector<std::string> cells_of(const std::string &line) {
     return cells;
 }
 
-/// "error, %; linear 0 100": a label, a scale, and the ends where they are fixed.
+/// Reads an axis: label, scale, and the ends if they are fixed, "error, %; linear 0 100".
 Axis axis_of(const std::string &text) {
     const std::size_t end = text.rfind("; ");
     Axis axis{text.substr(0, end)};
@@ -53,6 +53,7 @@ Axis axis_of(const std::string &text) {
     return axis;
 }
 
+/// The cells of the row below a heading whose first cell is `id`; throws where there is none.
 std::vector<std::string> row_of(const std::string &heading, const std::string &id) {
     for (std::vector<std::string> &row : explained(heading))
         if (row.front() == id)

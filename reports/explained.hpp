@@ -22,9 +22,9 @@ std::string embedded_text(const std::string &name);
 /// The rows of the table below a heading of docs/report.md, each with its cells; throws where there is none.
 std::vector<std::vector<std::string>> explained(const std::string &heading);
 
-/// A remark of docs/report.md: HTML, or the form of one.
+/// A remark of docs/report.md, as HTML; it may have places for values, {}.
 std::string remark(const std::string &id);
-/// The same with the values that its form asks for.
+/// The remark with these values in its places, by fmt.
 template <class... Value> std::string remark(const std::string &id, const Value &...values) {
     return fmt::format(fmt::runtime(remark(id)), values...);
 }
@@ -32,18 +32,19 @@ template <class... Value> std::string remark(const std::string &id, const Value 
 /// A figure without points, with its texts and axes as docs/report.md has them below `heading`.
 Figure explained_figure(const std::string &id, const std::string &heading = "Figures of a run");
 
-/// A column of a table of docs/report.md, and the name of what it shows of a row.
+/// A column of a table of docs/report.md.
 struct ExplainedColumn {
     Column column;
-    std::string value;
+    std::string value; ///< what it shows of a row: a key of CellsOf, or the path of a member
 };
+/// The columns of a table of docs/report.md; throws where there is no such table.
 std::vector<ExplainedColumn> explained_columns(const std::string &table);
 
-/// The cell of a member of a described struct, or by a path of one within it, "forecast.low_s". Empty where
-/// something on the path is absent; throws where there is no such member.
+/// The cell of a member of `object`, which is of the described `type`; `path` may lead into members,
+/// "forecast.low_s". Empty where something on the path is absent; throws where there is no such member.
 Cell member_cell(const described::Type &type, const void *object, std::string_view path);
 
-/// What makes the cells that are no member of the row, by their names.
+/// Functions for cells that show no member of the row, by ExplainedColumn::value.
 template <class Row> using CellsOf = std::map<std::string, std::function<Cell(const Row &)>>;
 
 /// The columns of a table of docs/report.md, each with what it shows: a cell of `own`, else a member.
@@ -65,8 +66,7 @@ Table explained_table(const std::string &table, const auto &rows, const CellsOf<
     return table_of<Row>(rows, explained_fields<Row>(table, own));
 }
 
-/// The third cell of the row of docs/profile.md that is about `field`, without the marks of code; "" where it
-/// has none.
+/// What docs/profile.md says of a field of a profile, in its third column; "" where it says nothing.
 std::string meaning_of_number(const std::string &field);
 
 } // namespace convcast

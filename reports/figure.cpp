@@ -26,6 +26,8 @@
 namespace convcast {
 namespace {
 
+/// The range of an axis: its own ends, else round ones around `values`; 1 to 10 if there are none. Values
+/// that are not finite, or not above 0 on a logarithmic axis, do not count.
 AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
     if (axis.scale == Scale::category)
         return {axis.scale, -0.5, std::max(1.0, static_cast<double>(axis.categories.size())) - 0.5};
@@ -40,7 +42,7 @@ AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
         high = 10.0;
     }
     if (axis.scale == Scale::binary) {
-        // A power of two is often the first or last value: its mark shall not lie on the frame.
+        // A power of two is often the first or last value: 3 % of the axis keeps its mark off the frame.
         const double room = high > low ? std::pow(high / low, 0.03) : 2.0;
         return {axis.scale, axis.low.value_or(low / room), axis.high.value_or(high * room)};
     }
@@ -53,16 +55,17 @@ AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
     high = axis.high.value_or(high);
     if (!(high > low))
         high = low + 1.0;
-    const double step = round_number((high - low) / 5.0, false);
+    const double step = round_number((high - low) / 5.0, false); // at least five steps from end to end
     return {axis.scale, axis.low ? low : std::floor(low / step) * step,
             axis.high ? high : std::ceil(high / step) * step};
 }
 
-/// "x (measured time, µs)": the axis' label has its unit.
+/// The head of a column with the axis' label, which has the unit: "x (measured time, µs)".
 std::string csv_head(const char *letter, const Axis &axis) {
     return axis.label.empty() ? letter : fmt::format("{} ({})", letter, axis.label);
 }
 
+/// A coordinate: on a category axis the category's name, else the number; empty where it is absent.
 Cell csv_value(std::optional<double> value, const Axis &axis) {
     if (!value)
         return {};
@@ -78,7 +81,8 @@ constexpr std::array<int, 95> glyph_widths = {
     575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635,  611, 732, 684, 989, 685,
     611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352,  635, 634, 278, 278, 579,
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838};
-constexpr int other_width = 840; ///< of ×, ±, −, ≤; wider than most letters beyond ASCII
+/// What every other character counts as: the width of ×, ±, −, ≤; most letters beyond ASCII are narrower.
+constexpr int other_width = 840;
 
 constexpr double bp_per_inch = 72.0, tex_points_per_inch = 72.27, mm_per_inch = 25.4;
 
@@ -101,7 +105,7 @@ bool is_logarithmic(Scale scale) {
 double round_number(double value, bool up) {
     const double power = std::pow(10.0, std::floor(std::log10(value)));
     const std::array<double, 4> steps = {1.0, 2.0, 5.0, 10.0};
-    constexpr double slack = 1e-9; // a bound that is itself round stays
+    constexpr double slack = 1e-9; // so that a round value stays in spite of rounding errors
     const auto fits = [&](double step) {
         return up ? step * power >= value * (1.0 - slack) : step * power <= value * (1.0 + slack);
     };
@@ -143,7 +147,7 @@ Ranges ranges_of(const Figure &figure) {
 }
 
 Placed place(const Point &point, const Ranges &ranges) {
-    const auto side = [](const AxisRange &range, double v) {
+    const auto side = [](const AxisRange &range, double v) { // a NaN is below
         return range.holds(v) ? 0 : v > range.high ? 1 : -1;
     };
     return {ranges.x.clamp(point.x), ranges.y.clamp(point.y), side(ranges.x, point.x),
@@ -156,7 +160,7 @@ bool is_tallied(const Figure &figure, const Point &point) {
 
 std::size_t beyond_count(const Figure &figure, const Ranges &ranges) {
     return count_points(figure, [&](const Series &series, const Point &point) {
-        return (has_marks(series) || is_bars(series)) && // a line just ends at the edge
+        return (has_marks(series) || is_bars(series)) && // lines without marks just end at the edge
                !is_tallied(figure, point) && place(point, ranges).clamped();
     });
 }
@@ -232,22 +236,22 @@ std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
     const bool bars =
         count_points(figure, [](const Series &, const Point &p) { return p.from.has_value(); }) > 0;
     std::string out;
-    /// A line, of the head as of a point: what the figure has no column for is left out.
+    // Adds a line, the header or a point's: cells of columns that this figure does not have are left out.
     const auto add = [&](const Cell &panel, const Cell &series, const CaseColumns &its, const Cell &id,
                          const Cell &x, const Cell &y, const Cell &from, const Cell &low, const Cell &high,
                          const Cell &label) {
         std::vector<Cell> cells;
-        const auto put = [&](bool there, std::vector<Cell> more) {
-            if (there)
-                append(cells, std::move(more));
-        };
-        put(!figure.panels.empty(), {panel});
-        put(true, {series});
-        put(!cases.empty(), {its.study, its.shape, its.strategy, its.knobs, its.regime, its.measured_regime});
-        put(true, {id, x, y});
-        put(bars, {from});
-        put(spread, {low, high});
-        put(true, {label});
+        if (!figure.panels.empty())
+            cells.push_back(panel);
+        cells.push_back(series);
+        if (!cases.empty())
+            append(cells, {its.study, its.shape, its.strategy, its.knobs, its.regime, its.measured_regime});
+        append(cells, {id, x, y});
+        if (bars)
+            cells.push_back(from);
+        if (spread)
+            append(cells, {low, high});
+        cells.push_back(label);
         out += csv_line(cells);
     };
     add("panel", "series", {"study", "shape", "strategy", "knobs", "regime", "measured_regime"}, "case",
@@ -255,7 +259,7 @@ std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
     const auto add_all = [&](const std::string &panel, const std::vector<Series> &all) {
         for (const Series &series : all)
             for (const Point &point : series.points) {
-                const auto id = static_cast<std::size_t>(point.id.value_or(-1)); // none is beyond all cases
+                const auto id = static_cast<std::size_t>(point.id.value_or(-1)); // -1 is beyond all cases
                 add(panel, series.name, id < cases.size() ? cases[id] : CaseColumns(), point.id,
                     csv_value(point.x, figure.x), csv_value(point.y, figure.y), csv_value(point.from, {}),
                     csv_value(point.low, {}), csv_value(point.high, {}), point.label);

@@ -21,16 +21,17 @@
 namespace convcast {
 namespace {
 
-/// Fixed notation with as many decimals as a value of that size or spacing needs.
+/// A tick's value with as many decimals as tell it from another one `spacing` away.
 std::string tick_label(double value, double spacing) {
     const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(spacing) - 1e-9)));
-    constexpr int most_decimals = 12; // nobody counts more zeros
+    constexpr int most_decimals = 12; // chosen: nobody counts more zeros
     if (decimals > most_decimals)
         return fmt::format("{:.0e}", value);
     std::string text = fmt::format("{:.{}f}", value, decimals);
     return text.find_first_not_of("-0.") == std::string::npos ? "0" : text;
 }
 
+/// Ticks at multiples of 1, 2 or 5 times a power of ten, about `count` of them at most.
 std::vector<Tick> linear_ticks(const AxisRange &range, double count) {
     const double step = round_number((range.high - range.low) / count, true);
     std::vector<Tick> ticks;
@@ -39,7 +40,8 @@ std::vector<Tick> linear_ticks(const AxisRange &range, double count) {
     return ticks;
 }
 
-/// Labels at `per_decade` values of every `stride`-th decade.
+/// A tick at each digit of each decade, with labels in every `stride`-th decade: at 1 (`per_decade` = 1), at
+/// 1 and 3 (2), at 1, 2 and 5 (3), or at every digit (9).
 std::vector<Tick> logarithmic_ticks(const AxisRange &range, int per_decade, int stride) {
     std::vector<Tick> ticks;
     const int first = static_cast<int>(std::floor(std::log10(range.low) + 1e-9));
@@ -63,14 +65,15 @@ std::vector<Tick> binary_ticks(const AxisRange &range, const Axis &axis, int str
     const int last = static_cast<int>(std::floor(std::log2(range.high) + 1e-9));
     for (int exponent = static_cast<int>(std::ceil(std::log2(range.low) - 1e-9)); exponent <= last;
          ++exponent)
-        if (const double power = std::ldexp(1.0, exponent); exponent % stride == 0) // whatever the range
+        // By the exponent, so that which powers have ticks does not depend on where the range begins.
+        if (const double power = std::ldexp(1.0, exponent); exponent % stride == 0)
             ticks.push_back({power, axis.bytes    ? readable(power, "B")
                                     : power < 1e6 ? fmt::format("{:g}", power)
                                                   : fmt::format("2^{}", exponent)});
     return ticks;
 }
 
-/// Ticks whose labels, `extent(label)` long along the axis of `length`, stay apart.
+/// As many ticks as have room: labels, `extent(label)` long on an axis of `length`, stay `gap` apart.
 template <class Extent>
 std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double length, double gap,
                            Extent extent) {
@@ -108,6 +111,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double leng
             return ticks;
 }
 
+/// The entries of the legend, not yet placed: series, references, bands, and points beyond the axes.
 std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     using Of = LegendEntry::Of;
     std::vector<LegendEntry> entries;
@@ -129,8 +133,7 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     };
     add_guides(Of::reference, figure.references);
     add_guides(Of::band, figure.bands);
-    // Not by the order in which they are drawn, which is that of their number: first what the figure is
-    // about.
+    // Series are listed by style, not as they are drawn; forecast and measured come first.
     const auto place = [](const Series &series) {
         const bool own = series.style == styles::forecast || series.style == styles::measured;
         return std::pair(!own, series.style);
@@ -143,7 +146,7 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     return entries;
 }
 
-/// The widths of the columns where the entries stand in rows of `columns`.
+/// The widths of the legend's columns if its entries stand in rows of `columns` entries.
 std::vector<double> column_widths(const std::vector<LegendEntry> &legend, std::size_t columns,
                                   const Sizes &sizes) {
     std::vector<double> widths(columns, 0.0);
@@ -154,7 +157,7 @@ std::vector<double> column_widths(const std::vector<LegendEntry> &legend, std::s
     return widths;
 }
 
-/// Places the legend in as many columns as fit and returns its height.
+/// Places the legend's entries between `left` and `right` in as many columns as fit. Returns the lower end.
 double place_legend(FigureLayout &layout, double left, double right) {
     std::vector<LegendEntry> &legend = layout.legend;
     if (legend.empty())
@@ -181,14 +184,14 @@ double place_legend(FigureLayout &layout, double left, double right) {
     return legend.back().y + sizes.text_height() / 2.0 + sizes.gap;
 }
 
-/// Thousands as "10k": labels of neighbouring plots must not meet.
+/// Writes whole thousands as "10k", so that labels of neighbouring plots do not meet.
 void shorten(std::vector<Tick> &ticks) {
     for (Tick &tick : ticks)
         if (tick.label.size() > 3 && tick.label.ends_with("000") && tick.label.find('.') == std::string::npos)
             tick.label.replace(tick.label.size() - 3, 3, "k");
 }
 
-/// How far the first label stands out on the left of a plot, and the last on its right.
+/// How far labels below an axis of `length` stand out beyond its left end, and beyond its right end.
 std::pair<double, double> overhang(const std::vector<Tick> &ticks, const AxisRange &range, double length,
                                    double text) {
     double before = 0.0, after = 0.0;
@@ -200,7 +203,6 @@ std::pair<double, double> overhang(const std::vector<Tick> &ticks, const AxisRan
     return {before, after};
 }
 
-/// The width of each plot.
 double plot_width(const FigureLayout &layout) {
     return (layout.sizes.width - layout.left - layout.right -
             layout.plot_gap * static_cast<double>(layout.columns - 1)) /
@@ -213,16 +215,17 @@ std::vector<Tick> x_ticks_of(const FigureLayout &layout, const Figure &figure, d
                     [&](const std::string &label) { return text_width(label, text); });
 }
 
-/// Ticks along x, the left and right ends of the plots and the room between them.
+/// Decides how many plots stand beside each other, their ticks along x, and the room between them and at
+/// their right. The room at their left is decided already.
 void place_columns(FigureLayout &layout, const Figure &figure, std::size_t plots) {
     const Sizes &sizes = layout.sizes;
     constexpr std::size_t few = 6;
     double least = plots > few ? sizes.narrow_panel : sizes.panel;
-    for (const Panel &panel : figure.panels) // its title is whole, if it fits the figure at all
+    for (const Panel &panel : figure.panels) // a plot has room for its title, if that is not too long for two
         least = std::max(least, std::min(text_width(panel.title, sizes.text), sizes.width / 2.5));
     layout.right = sizes.gap;
     layout.plot_gap = plots > 1 ? 2.0 * sizes.gap : 0.0;
-    for (int round = 0; round < 3; ++round) { // labels need room, room decides on labels
+    for (int round = 0; round < 3; ++round) { // labels need room, and the room decides on the labels
         const double all = sizes.width - layout.left - layout.right;
         if (plots > 1) {
             const auto most = static_cast<std::size_t>(
@@ -244,7 +247,7 @@ void place_columns(FigureLayout &layout, const Figure &figure, std::size_t plots
     }
 }
 
-/// The heights of the plots: of a category axis by its rows, of a square one by its width.
+/// The height of each plot: that of its rows with a category axis, its width if it is square.
 double plot_height(const FigureLayout &layout, const Figure &figure, std::size_t plots) {
     const Sizes &sizes = layout.sizes;
     if (figure.y.scale == Scale::category)
@@ -252,11 +255,12 @@ double plot_height(const FigureLayout &layout, const Figure &figure, std::size_t
     const double width = plot_width(layout);
     if (figure.square)
         return std::min(width, sizes.square_limit);
-    const double ratio = layout.columns * 4 <= plots ? 0.5 : 0.85; // many rows are low
+    const double ratio = layout.columns * 4 <= plots ? 0.5 : 0.85; // of four rows and more each is lower
     return plots > 1 ? std::min(ratio * width, sizes.plot_height) : sizes.plot_height;
 }
 
-void y_ticks_of(FigureLayout &layout, const Figure &figure, double height) {
+/// Sets the ticks along y of plots of this height; long names of categories are cut.
+void set_y_ticks(FigureLayout &layout, const Figure &figure, double height) {
     const Sizes &sizes = layout.sizes;
     layout.y_ticks.clear();
     if (figure.y.scale == Scale::category) {
@@ -269,6 +273,7 @@ void y_ticks_of(FigureLayout &layout, const Figure &figure, double height) {
     }
 }
 
+/// The width of the widest label along y.
 double widest_label(const FigureLayout &layout) {
     double widest = 0.0;
     for (const Tick &tick : layout.y_ticks)
@@ -278,6 +283,8 @@ double widest_label(const FigureLayout &layout) {
 
 } // namespace
 
+// Chosen by the look of each. In the order of Sizes: width, text, gap, row, plot_height, square_limit; mark,
+// small_mark; symbol; line, thin, hair; narrow_panel, panel; legend_row, which nobody presses on paper.
 Sizes sizes_for(SvgUse use, double paper_bp) {
     switch (use) {
     case SvgUse::in_column:
@@ -319,12 +326,12 @@ FigureLayout layout_of(const Figure &figure, const Sizes &sizes) {
     double height = sizes.plot_height;
     // The labels of y take room from the width, which decides the height of a square, which decides them.
     for (int round = 0; round < 2; ++round) {
-        y_ticks_of(layout, figure, height);
+        set_y_ticks(layout, figure, height);
         layout.left = sizes.gap + (figure.y.label.empty() ? 0.0 : label) + widest_label(layout) + sizes.gap;
         place_columns(layout, figure, plots);
         height = plot_height(layout, figure, plots);
     }
-    y_ticks_of(layout, figure, height);
+    set_y_ticks(layout, figure, height);
     // The same range on both axes gets the same ticks.
     const AxisRange &x = layout.ranges.x, &y = layout.ranges.y;
     if (figure.square && x.scale == y.scale && x.low == y.low && x.high == y.high)
@@ -335,6 +342,7 @@ FigureLayout layout_of(const Figure &figure, const Sizes &sizes) {
         figure.square && width <= height; // a wide one is no higher than the limit, and fills the width
     const double legend = place_legend(layout, sizes.gap, sizes.width - sizes.gap);
     const bool titles = !figure.panels.empty();
+    // `top` is the upper end of the next row of plots, above their titles.
     double top = std::max(legend, sizes.gap + sizes.text_height() / 2.0);
     layout.top = top + (titles ? sizes.text_height() + 0.5 * sizes.gap : sizes.gap);
     for (std::size_t i = 0; i < plots; ++i) {
@@ -411,15 +419,15 @@ Polyline joined_points(const Series &series, const Ranges &ranges) {
     for (const Point &point : series.points) {
         const Placed placed = place(point, ranges);
         if (series.drawn == Drawn::steps && placed.dx > 0)
-            break; // at the edge it would rise to the last value
+            break; // a staircase that reaches the right edge would rise there to its last value
         if (series.drawn == Drawn::steps)
             line.emplace_back(placed.x, line.empty() ? ranges.y.low : line.back().second);
         line.emplace_back(placed.x, placed.y);
     }
-    // A distribution goes on at its last value up to the edge.
+    // A staircase is a distribution, which goes on at its last value up to the edge.
     if (series.drawn == Drawn::steps && !line.empty())
         line.emplace_back(ranges.x.high, line.back().second);
-    // Points on top of each other, at the edge too, are one.
+    // Points at the same place, as several at the edge, are one.
     line.erase(std::unique(line.begin(), line.end()), line.end());
     return line;
 }
@@ -437,7 +445,7 @@ bool is_bars(const Series &series) {
 }
 
 double mark_size(const Series &series, const Sizes &sizes) {
-    constexpr std::size_t many = 150, very_many = 600; // hide each other
+    constexpr std::size_t many = 150, very_many = 600; // chosen: larger marks would hide each other
     if (series.points.size() > very_many)
         return 0.75 * sizes.small_mark;
     const bool spread =
@@ -453,7 +461,7 @@ std::vector<double> dashes_of(std::size_t style) {
 }
 
 double bar_strength(const Series &series) {
-    constexpr std::array<double, 3> strengths = {1.0, 0.5, 0.2};
+    constexpr std::array<double, 3> strengths = {1.0, 0.5, 0.2}; // of styles that follow each other
     constexpr double of_context = 0.4;
     if (series.drawn == Drawn::spans)
         return series.pale ? 0.5 : 1.0;

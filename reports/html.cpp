@@ -19,7 +19,7 @@
 namespace convcast {
 namespace {
 
-/// "sha256-..." as Content-Security-Policy wants it, from the digest's hex.
+/// 'sha256-...' as Content-Security-Policy wants it, of a digest in hexadecimal.
 std::string policy_hash(const std::string &hex) {
     std::string bytes;
     for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
@@ -49,13 +49,14 @@ std::string html_text(const std::string &text, Fit fit) {
     return fit == Fit::wrap ? escape_xml(text) : breakable(text); // prose breaks at its blanks
 }
 
-/// What a cell of the page says; numbers as their column has them.
+/// What a cell says, as HTML; numbers in the way of their column.
 std::string html_value(const Cell &cell, const Column &column) {
     return cell_text(
         cell, dash, [&](const std::string &text) { return html_text(text, column.fit); },
         [&](double number) { return html_number(number, column.as); });
 }
 
+/// A cell as HTML: value and mark, as a link if it has one, and below them what is in small print.
 std::string html_cell(const Cell &cell, const Column &column) {
     std::string text = html_value(cell, column) + (cell.mark.empty() ? "" : " " + cell.mark);
     if (!cell.link.empty())
@@ -65,7 +66,7 @@ std::string html_cell(const Cell &cell, const Column &column) {
     return text + (cell.under.empty() ? "" : "<small class=\"what\">" + breakable(cell.under) + "</small>");
 }
 
-/// The drawing, as wide as the screen that it is for.
+/// A figure as HTML: one drawing, or two, of which page.css shows the one that fits the screen.
 std::string drawing_html(const Figure &f, SvgUse use) {
     if (use != SvgUse::in_page && use != SvgUse::in_screen && use != SvgUse::in_pair)
         return fmt::format("<div class=\"scroll\">\n{}</div>", to_svg(f, use));
@@ -74,6 +75,7 @@ std::string drawing_html(const Figure &f, SvgUse use) {
                        to_svg(f, use == SvgUse::in_pair ? SvgUse::in_page : use));
 }
 
+/// A table as HTML. Without a `look` its class, "words2", counts the columns of text that it begins with.
 std::string table_html(const Table &table, const std::string &look) {
     const std::vector<Column> &columns = table.columns;
     const auto number = std::ranges::find_if(columns, [](const Column &c) { return c.as != As::text; });
@@ -95,7 +97,7 @@ std::string table_html(const Table &table, const std::string &look) {
     return out + "</tbody></table></div>\n";
 }
 
-/// No line breaks between a number and its unit.
+/// The body with no line break between a number and " %" or " µs" after it.
 std::string tightened(const std::string &body) {
     std::string out;
     out.reserve(body.size());
@@ -109,8 +111,10 @@ std::string tightened(const std::string &body) {
     return out;
 }
 
+/// Where the script says what lies under the pointer.
 const char *const said_below = "<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
 
+/// Writes the body of a page; each kind of part has an operator() that adds its HTML.
 class BodyWriter {
   public:
     explicit BodyWriter(const Page &page) : page_(page) {}
@@ -118,7 +122,7 @@ class BodyWriter {
     std::string write() && {
         out_ = "<header>\n<h1>" + escape_xml(page_.title) + "</h1>\n";
         add(page_.head);
-        ways();
+        links_to_sections();
         out_ += "</header>\n<main>\n";
         add(page_.opening);
         for (const Section &section : page_.sections) {
@@ -189,8 +193,8 @@ class BodyWriter {
             std::visit(*this, static_cast<const PagePart::variant &>(part));
     }
 
-    /// The ways to the sections; more than a line holds are a paragraph, which does not stay at the top.
-    void ways() {
+    /// The links to the sections; more than a line holds do not stay at the top of the window.
+    void links_to_sections() {
         constexpr std::size_t most_in_a_line = 12;
         const bool many = page_.sections.size() > most_in_a_line;
         std::string links;

@@ -16,22 +16,21 @@ namespace convcast {
 
 inline const char *const dash = "–"; ///< a number that does not exist
 
-/// The GPU that a document is about, as people call it: the one it was measured on, else that of its profile,
-/// whose id it is where that does not ship.
+/// The name of the GPU that a document is about: the entry "gpu" of its conditions, else the name in the
+/// shipped profile of this id, else the id.
 std::string gpu_name(const std::map<std::string, std::string> &conditions, const std::string &profile_id);
 
-/// A text of a table, escaped, with places where a long name may break: after '_', ':' and ',', and within a
-/// shape before its filters.
+/// A text as HTML; a long name may break after '_', ':' and ',', a shape before its filters.
 std::string breakable(const std::string &text);
 
 /// "1 case", "2 cases"
 std::string count(std::int64_t n, const char *one, const char *many);
 
-/// HTML that stands as it is: its texts are escaped already.
+/// HTML that the page takes over as it is: its texts are escaped already.
 struct Html {
     std::string text;
 };
-/// A paragraph of such HTML, with a class of page.css.
+/// A paragraph of such HTML; `look` is a class of page.css.
 Html paragraph(const std::string &html, const std::string &look = "");
 Html small_print(const std::string &html);
 
@@ -44,21 +43,21 @@ struct Card {
 struct Fact {
     std::string name, value;
 };
-/// A drawing with its caption, or why there is none. `in_page` also draws it for a phone, and `in_screen` for
-/// a column where the screen is smaller: the text keeps its size.
+/// A figure with its caption; of one without points, its no_data. With SvgUse::in_page, in_screen and in_pair
+/// the page also has a narrow drawing for small screens, in which the text keeps its size.
 struct Drawing {
     Figure figure;
     SvgUse use = SvgUse::in_page;
     bool caption = true;
 };
-/// A table below its heading; nothing where it has no row. `look` is a class of page.css for its own layout;
-/// without it the texts at its left decide.
+/// A table below its heading; a table without rows is not written. `look` is a class of page.css with its
+/// layout; "" lays it out by how many columns of text it begins with.
 struct Listing {
     Table table;
     std::string look{}, heading{}; ///< the heading is HTML
 };
 struct PagePart;
-/// Parts in an element: what opens it and what closes it. Nothing where it has no part.
+/// Parts within an element of HTML; not written where it has no part.
 struct Group {
     std::string open, close;
     std::vector<PagePart> parts;
@@ -87,7 +86,7 @@ struct Page {
     std::vector<std::pair<std::string, std::string>> words{};
 };
 
-/// Style and policy are those of page.css and page.js.
+/// The page as one file, with page.css and page.js inside. Its policy lets the browser run nothing else.
 std::string write_html(const Page &page);
 
 /// The paragraph that answers first.
@@ -95,19 +94,19 @@ Html answer_paragraph(const std::string &text);
 Html heading(const std::string &html);
 /// Parts in a <div> of this class; of "pair" and "maps" they stand beside each other.
 Group beside(const std::string &look, std::vector<PagePart> parts);
-/// Parts that a tap opens.
+/// Parts that are folded under `summary` until a tap opens them; `open`: they begin open.
 Group details(const std::string &summary, std::vector<PagePart> parts, bool open = false);
-/// "" or a list of texts below a heading.
+/// The texts as a list below a heading; "" where there are none.
 Html listed(const std::string &title, const std::vector<std::string> &texts);
 /// A text cell outside of a table.
 std::string html_of(const Cell &cell);
-/// A word that the script explains when it is tapped; without scripts it is plain text.
+/// A button with `text` that explains an entry of the glossary; without scripts, plain text.
 std::string word_button(const std::string &entry, const std::string &text);
-/// What the script makes the table of cases of: packed columns and explanations (page_data.hpp).
+/// What the script makes the table of cases of: `columns` is JSON, `explanations` are packed.
 std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations);
-/// Boxes that the script filters by: rows whose data-<kind> has the value of a ticked box are shown.
+/// A ticked box for each value: the script shows the rows whose data-<kind> is the value of a ticked box.
 std::string checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values);
-/// The first screen's rest: every condition of a document.
+/// A fact for each condition of a document.
 std::vector<Fact> facts_of(const std::map<std::string, std::string> &conditions);
 
 } // namespace convcast

@@ -9,7 +9,7 @@
 
 namespace convcast {
 
-/// Adds a value that the list does not have yet, so that each stands where it first came.
+/// Adds a value unless the list has it, so that each stands where it first came.
 template <class T> void add_once(std::vector<T> &list, const T &value) {
     if (std::ranges::find(list, value) == list.end())
         list.push_back(value);
@@ -19,7 +19,7 @@ template <class T> void append(std::vector<T> &list, std::vector<T> more) {
     std::move(more.begin(), more.end(), std::back_inserter(list));
 }
 
-/// The first element that `fits`, or whose `member` is `value`; nullptr where none is.
+/// A pointer to the first element that `fits`, or whose `member` is `value`; nullptr where there is none.
 auto *first_where(auto &list, const auto &fits) {
     const auto found = std::ranges::find_if(list, fits);
     return found == list.end() ? nullptr : &*found;

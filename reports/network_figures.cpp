@@ -23,19 +23,20 @@
 namespace convcast {
 namespace {
 
-constexpr std::size_t style_of_dense = 4; ///< of dense layers, as 0 of convolutions and grey of others
+constexpr std::size_t style_of_dense = 4; ///< the style of dense layers
 
 std::string with_unit(Seconds time) {
     return microseconds(time) + " µs";
 }
 
-/// With what docs/report.md says of it.
+/// An empty figure with the texts of docs/report.md, whose title names the network and the batch.
 Figure figure_of(const std::string &id, const NetworkRun &run) {
     Figure figure = explained_figure(id, "Figures of a network");
     figure.title = fmt::format(fmt::runtime(figure.title), run.network, run.first().batch);
     return figure;
 }
 
+/// A row of marks for each rung, µs; the title counts the forecasts within 10 %.
 Figure rungs_figure(const NetworkRun &run) {
     Figure figure = figure_of("ladder", run);
     Series forecast{"forecast", styles::forecast, Drawn::points, true},
@@ -73,10 +74,10 @@ std::string layer_of(const KernelForecast &launch) {
     return launch.operators.empty() ? launch.kernel : launch.operators.front();
 }
 
-/// Layers in the order in which they first come, of which those that take most in all rungs keep their names:
-/// no more than can be told apart by colour.
+/// The layers that have a colour of their own, in the order in which they first come: those whose launches
+/// take most time in all rungs together.
 std::vector<std::string> named_layers(const NetworkRun &run) {
-    constexpr std::size_t most = 4; // beside the others and launching
+    constexpr std::size_t most = 4; // more are hard to tell apart, besides "other layers" and "launching"
     std::vector<std::string> layers;
     std::map<std::string, double> time;
     for (const NetworkCase &rung : run.cases)
@@ -92,6 +93,7 @@ std::vector<std::string> named_layers(const NetworkRun &run) {
     return layers;
 }
 
+/// A row for each rung: its launches' forecasts one behind the other, then what launching costs; µs.
 Figure launches_figure(const NetworkRun &run) {
     Figure figure = figure_of("ladder_launches", run);
     const std::vector<std::string> layers = named_layers(run);
@@ -137,7 +139,7 @@ const char *name_of(BarRow row) {
                                      : "forecast / measured";
 }
 
-/// Launches that are no convolution. Outlines have the colours of the strategies once more.
+/// An empty series for launches other than convolutions. Outlines reuse the strategies' colours.
 Series series_of(LaunchKind kind) {
     using enum LaunchKind;
     switch (kind) {
@@ -165,7 +167,7 @@ Series series_of(LaunchKind kind) {
     }
 }
 
-/// By how far a forecast is off: the further the darker.
+/// An empty series for launches with a forecast / measured of `ratio`: the further off, the darker.
 Series series_of_error(double ratio) {
     constexpr double near = 0.10, far = 0.25;
     const double off = std::abs(ratio - 1.0);
@@ -174,11 +176,13 @@ Series series_of_error(double ratio) {
                         : Series{"more than 25 % off", styles::measured, Drawn::bars};
 }
 
-/// Rows by stream: the forecast, below it what was measured, and below that how far each forecast is off.
+/// Adds the bars to a timeline. Each stream has up to three rows: the forecast, below it what was measured,
+/// and below that the measured bars again, coloured by how far each forecast is off.
 void draw_timeline(Figure &figure, const std::vector<LaunchBar> &bars) {
     // Convolutions are most of a network: each strategy has a colour, so that launches can be told apart.
-    constexpr std::array<std::size_t, 5> style_of_strategy = {0, 1, 2, 3, 5}; // without that of dense layers
+    constexpr std::array<std::size_t, 5> style_of_strategy = {0, 1, 2, 3, 5}; // 4 is that of dense layers
     std::vector<Series> others, errors;
+    // The series of a list that has the name of `empty`, which is added if there is none.
     const auto in = [](std::vector<Series> &list, const Series &empty) -> Series & {
         Series *known = first_with(list, &Series::name, empty.name);
         return known != nullptr ? *known : list.emplace_back(empty);
@@ -215,7 +219,7 @@ void draw_timeline(Figure &figure, const std::vector<LaunchBar> &bars) {
     figure.add_drawn(std::move(errors));
 }
 
-/// When each launch of the traced call ended; empty where no launch was timed.
+/// When each launch of the traced call ended after its beginning; empty where a launch was not timed.
 std::vector<Seconds> traced_ends(const NetworkRun &run) {
     std::vector<Seconds> ends;
     Seconds summed(0.0);
@@ -264,7 +268,7 @@ Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &i
 Figure speed_up_figure(const NetworkRun &run) {
     Figure figure = figure_of("speed_up", run);
     figure.references = {{Guide::diagonal, 1.0, "as many times as GPUs", 1}};
-    // What several shares on one GPU take is no speed-up.
+    // Shares of a step that ran on the same GPU speed nothing up: their measured times are not drawn.
     const bool shared = run.shares_a_gpu();
     if (shared)
         figure.caption += " The measured steps ran several shares on one GPU, which speeds nothing up.";
@@ -312,7 +316,7 @@ Figure speed_up_figure(const NetworkRun &run) {
 }
 
 Figure network_layers_figure(const NetworkRun &run) {
-    constexpr double least_share = 0.005;
+    constexpr double least_share = 0.005; // of the time, for a row of its own; chosen
     const NetworkCase &item = run.first();
     const std::vector<NetworkLaunch> &launches = item.launches;
     Figure figure = figure_of("network_layers", run);

@@ -10,30 +10,33 @@
 
 namespace convcast {
 
-/// Rungs with their forecast, measured and published times, and the launches that each forecast consists of.
+/// Two figures of a ladder: the forecast, measured and published time of each rung, and the launches that
+/// each forecast consists of, both in µs.
 std::vector<Figure> ladder_figures(const NetworkRun &run);
 
-/// Efficiency on several GPUs, as forecast and, where there are such points, as measured.
+/// Efficiency (0 to 1) on several GPUs, with the batch divided among them and with a batch for each: `points`
+/// are forecast and drawn as lines, `measured` ones as marks.
 Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
                       const std::string &gpu, std::span<const ScalingPoint> measured = {});
 
-/// Time of a step on one GPU over that on several, of each way to divide it and number of images.
+/// Time of a training step on one GPU over that on several: a plot for each number of images, in it a line
+/// for each way to divide the step.
 Figure speed_up_figure(const NetworkRun &run);
 
-/// What each launch of a network takes by the forecast; those of little time together.
+/// The forecast time of each launch of a network, µs; short ones are added up.
 Figure network_layers_figure(const NetworkRun &run);
 
 /// Every launch from when it could have begun to its end, a row for each stream: as forecast, and as measured
 /// below it where the network ran.
 Figure network_timeline_figure(const NetworkRun &run);
 
-/// Single launches are timed while they are traced, which makes the whole call longer. This is the time of a
-/// call that nothing traces over that of the traced one: times of launches multiplied by it add up to the
-/// time that the page and the forecast are about. 1 where the run has only one of the two.
+/// The time of a call that nothing traces over that of a traced one; 1 where the run has only one of them.
+/// Single launches can be timed only while they are traced, which makes the call longer: their times
+/// multiplied by this share add up to the time that the page and the forecast are about.
 double untraced_share(const NetworkRun &run);
 
-/// When each launch of a run ended, times untraced_share: as recorded, or where that was not kept the sum of
-/// the times up to it. Empty where no launch was timed.
+/// When each launch ended after the beginning of the call, scaled by untraced_share: as recorded, else the
+/// sum of the launches' times so far. Empty where no launch was timed.
 std::vector<Seconds> ends_of(const NetworkRun &run);
 
 } // namespace convcast

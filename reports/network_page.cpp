@@ -25,11 +25,12 @@
 namespace convcast {
 namespace {
 
+/// Forecast over measured time; empty where either is absent or nothing was measured.
 Cell ratio_of(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured) {
     return forecast && measured && measured->value > 0.0 ? Cell(*forecast / *measured) : Cell();
 }
 
-/// Figures that have a point.
+/// The figures that have a point, as parts of a page.
 std::vector<PagePart> drawn(std::vector<Figure> figures, SvgUse use = SvgUse::in_page) {
     std::vector<PagePart> parts;
     for (Figure &figure : figures)
@@ -38,27 +39,27 @@ std::vector<PagePart> drawn(std::vector<Figure> figures, SvgUse use = SvgUse::in
     return parts;
 }
 
-/// Of a time as people say it on a page.
+/// "540 µs"
 std::string micro(Seconds time) {
     return microseconds(time) + "\u00a0µs";
 }
 
-/// Forecast over measured less 1.
+/// forecast / measured - 1 of a case that has both.
 double error_of(const NetworkCase &item) {
     return *item.forecast_s() / *item.measured_s() - 1.0;
 }
 
-/// Of all cases whose forecast has a time to be held against.
+/// How far forecasts are off, over the cases whose forecast can be held against a measured time.
 struct CasesAccuracy {
-    std::int64_t within = 0; ///< 10 %
-    const NetworkCase *worst = nullptr;
-    std::vector<double> errors{};
+    std::int64_t within = 0;            ///< cases whose forecast is within 10 %
+    const NetworkCase *worst = nullptr; ///< nullptr where no case can be compared
+    std::vector<double> errors{};       ///< |forecast / measured - 1|
 };
 
 /// The case with the largest `key`; nullptr where none has one.
 const NetworkCase *most(const NetworkRun &run,
                         const std::function<std::optional<double>(const NetworkCase &)> &key) {
-    const auto found = std::ranges::max_element(run.cases, {}, key); // none is less than any
+    const auto found = std::ranges::max_element(run.cases, {}, key); // an absent key is less than any other
     return found != run.cases.end() && key(*found) ? &*found : nullptr;
 }
 
@@ -79,7 +80,7 @@ std::optional<double> speed_up_of(const std::optional<NetworkTimes> &times) {
     return times ? times->speed_up : std::nullopt;
 }
 
-/// Of the cases of a ladder and of steps on GPUs.
+/// The cards of a page about a ladder or about steps on GPUs: fastest, speed-ups, accuracy, GPUs.
 std::vector<Card> cards_of(const NetworkRun &run) {
     using C = const NetworkCase &;
     std::vector<Card> cards;
@@ -121,7 +122,7 @@ std::vector<Card> cards_of(const NetworkRun &run) {
     return cards;
 }
 
-/// Each kernel in a call by its activity records, of the rungs that kept it.
+/// A row for each kernel of each rung that kept the times of its kernels, by their activity records.
 Section kernels_section(const NetworkRun &run) {
     const auto any = [&](const auto &has) {
         return std::ranges::any_of(
@@ -187,16 +188,18 @@ Section kernels_forecast_section(const NetworkRun &run) {
         "kernels_forecast", "launches", "What a launch's forecast consists of", {Listing{std::move(table)}}};
 }
 
-/// Of the launches' times together, which on several streams is more than the network takes.
+/// The share of `part` in the sum of all launches, which on several streams exceeds the network's time.
 std::string share_of(const NetworkCase &item, Seconds part) {
     return percent_text(part / (*item.convolutions_s + *item.dense_s + *item.others_s), 1);
 }
 
+/// How many times the bound `time` is.
 Card bound_card(const NetworkCase &item, Seconds time) {
     return {times(time / *item.light_s), "the bound",
             fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))};
 }
 
+/// The cards of a whole network that was forecast only.
 std::vector<Card> forecast_cards(const NetworkCase &item) {
     std::vector<Card> cards = {{micro(*item.forecast_s()), "forecast of one call",
                                 fmt::format("one CUDA graph of {} nodes", *item.nodes)},
@@ -212,6 +215,7 @@ std::vector<Card> forecast_cards(const NetworkCase &item) {
     return cards;
 }
 
+/// The cards of a whole network that ran; none without a measured time.
 std::vector<Card> measured_cards(const NetworkRun &run, const std::optional<OtherTime> &other) {
     const NetworkCase &item = run.first();
     if (!item.measured_s())
@@ -258,8 +262,8 @@ Section changes_section(const NetworkCase &item) {
                                                        }}})}}};
 }
 
-/// What the page of a run opens with below its cards: each way in which calls were timed, and how the times
-/// of single launches relate to them.
+/// What stands below the cards of a network that ran: a time for each way in which calls were timed, and how
+/// the times of single launches were scaled to them.
 std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
     const NetworkCase &item = run.first();
     std::vector<Fact> facts;
@@ -314,6 +318,7 @@ Section settings_section(const Training &its) {
                                {"decay", fmt::format("{:g}", its.descent.decay)}}}};
 }
 
+/// The title, by what the document has: a training, steps on GPUs, a ladder, or a whole network.
 std::string title_of(const NetworkRun &run, const std::string &gpu) {
     const std::string on = gpu.empty() ? "" : ", on " + gpu;
     const NetworkCase &first = run.first();
@@ -325,6 +330,7 @@ std::string title_of(const NetworkRun &run, const std::string &gpu) {
     return first.id ? "Ladder of " + batch + on : first.ran() ? batch + on : batch + ": forecast for " + gpu;
 }
 
+/// The sections about a whole network: its timeline, its launches, what would change its time.
 std::vector<Section> whole_sections(const NetworkRun &run) {
     Section launches{"launches", "launches", "Launches", {}};
     if (!run.first().ran())
@@ -340,7 +346,7 @@ std::vector<Section> whole_sections(const NetworkRun &run) {
     return sections;
 }
 
-/// What is known of the document besides its conditions.
+/// Facts of the document that are not among its conditions.
 std::vector<Fact> known_of(const NetworkRun &run) {
     const NetworkCase &first = run.first();
     std::vector<Fact> facts = {{"profile of the forecast", run.profile_id}};
@@ -358,7 +364,7 @@ std::vector<Fact> known_of(const NetworkRun &run) {
     return facts;
 }
 
-/// Figures of what the document has; those without a point say why.
+/// The figures of what the document has. Some may have no point: their no_data says why.
 std::vector<Figure> figures_of(const NetworkRun &run, const BesideNetwork &beside) {
     const NetworkCase &first = run.first();
     std::vector<Figure> figures;
@@ -378,6 +384,7 @@ std::vector<Figure> figures_of(const NetworkRun &run, const BesideNetwork &besid
     return figures;
 }
 
+/// Figures and table of a ladder's implementations or of steps on GPUs, and when several GPUs pay.
 Section cases_section(const NetworkRun &run, const BesideNetwork &beside_it) {
     Section section{"cases", "cases", "Cases", {}};
     const bool ladder = run.first().id.has_value();
@@ -440,6 +447,7 @@ std::string judgement_of_training(const NetworkCase &item) {
     return text + ".";
 }
 
+/// The first sentences about a whole network: its forecast, why it did not run, or measured beside forecast.
 std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
     const Seconds forecast = *item.forecast_s();
     if (!item.ran())
@@ -474,7 +482,7 @@ Table cases_table(const NetworkRun &run) {
             cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
         return cell;
     };
-    const auto known = [](std::optional<Seconds> NetworkTimes::*time) { // measured rather than forecast
+    const auto known = [](std::optional<Seconds> NetworkTimes::*time) { // the measured one, else the forecast
         return [time](C c) {
             const std::optional<NetworkTimes> &its = c.measured ? c.measured : c.forecast;
             return its ? Cell((*its).*time) : Cell();
@@ -505,7 +513,7 @@ Table launches_table(const NetworkRun &run) {
     const std::vector<NetworkLaunch> &launches = run.first().launches;
     const std::vector<Seconds> ends = ends_of(run);
     const double untraced = untraced_share(run);
-    const bool timed = !ends.empty(); // then each launch is
+    const bool timed = !ends.empty(); // each launch was timed, or none
     const bool counted = std::ranges::any_of(launches, [](const auto &its) { return its.flops.has_value(); }),
                streams =
                    std::ranges::any_of(launches, [](const auto &its) { return its.stream.value_or(0) != 0; });

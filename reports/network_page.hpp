@@ -24,16 +24,15 @@ struct BesideNetwork {
     std::vector<ScalingPoint> scaling{}; ///< of the ladder's implementation that trains
 };
 
-/// A page and figures of what the document has: a whole network's launches, a ladder's implementations, steps
-/// on several GPUs, a training.
+/// The page and the figures of what the document has: a whole network's launches, a ladder's implementations,
+/// steps on several GPUs, or a training. They own what they need.
 PageReport report_on(const NetworkRun &run, const BesideNetwork &beside = {});
 
-/// An implementation or a step on GPUs a row; columns that no row has something for are left out.
+/// A row for each implementation or step on GPUs; columns that are empty in every row are left out.
 Table cases_table(const NetworkRun &run);
 
-/// A launch of the whole network a row, measured beside forecast where it ran. Single launches can only be
-/// timed while they are traced, which makes a call longer: their measured times are scaled so that they add
-/// up to the call that nothing traces.
+/// A row for each launch of a whole network, measured beside forecast where it ran. Launches are timed while
+/// they are traced, which takes longer: their times are scaled by untraced_share.
 Table launches_table(const NetworkRun &run);
 
 /// "2 nodes are not known (MatMul, Einsum) and forecast by ..., 3.2 % of the time"; "" where all are known.

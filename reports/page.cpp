@@ -21,11 +21,11 @@ namespace convcast {
 
 namespace {
 
-/// What the forecast would take: of each shape the kernel with the shortest forecast.
+/// What the forecast would take: the case with the shortest forecast of each shape.
 struct Choices {
-    std::vector<const CaseRow *> best; ///< in the order of the run
-    std::int64_t calls = 0;            ///< of all studies
-    Seconds total_s;                   ///< of them, one after another
+    std::vector<const CaseRow *> best; ///< one for each shape, in the order of the run
+    std::int64_t calls = 0;            ///< of all shapes of all studies, as often as a study has each
+    Seconds total_s;                   ///< all calls, one after another
 };
 
 Choices choices_of(const ReportStatistics &statistics) {
@@ -49,7 +49,7 @@ Choices choices_of(const ReportStatistics &statistics) {
     return out;
 }
 
-/// What every forecast of a time takes for granted; it stands once, among the conditions.
+/// What every forecast of a time assumes; the page says it once, among the conditions.
 std::vector<std::string> common_assumptions(const Run &run) {
     std::vector<std::string> common;
     bool first = true;
@@ -67,7 +67,8 @@ std::vector<std::string> common_assumptions(const Run &run) {
     return common;
 }
 
-/// Code that is not this program's, with which the run was recorded.
+/// Notes that the run was recorded with other device or measuring code than this program has; none if it was
+/// not, or if the program cannot tell.
 std::vector<PagePart> stale_notes(const RunPage &page) {
     std::vector<PagePart> notes;
     const auto note = [&](const char *what, const std::string &then, const std::string &now) {
@@ -80,7 +81,7 @@ std::vector<PagePart> stale_notes(const RunPage &page) {
     return notes;
 }
 
-/// What was asked, in one line.
+/// What was asked, in one line: "chang_single · 18 shapes · 306 kernels · 2026-11-24".
 std::string asked(const RunPage &page) {
     std::set<std::string> studies, shapes;
     std::set<std::pair<std::string, std::string>> asked_shapes; // of each study
@@ -106,6 +107,7 @@ std::string asked(const RunPage &page) {
     return join(asked, " · ");
 }
 
+/// The cards of a run that measured forecast cases: error, cuDNN, regret, and the worst strategy.
 std::vector<Card> cards(const RunPage &page) {
     const ErrorStatistics &all = *page.statistics.errors_of("all");
     const double off = *all.bias - 1.0;
@@ -145,9 +147,10 @@ std::vector<Card> cards(const RunPage &page) {
     return cards;
 }
 
-/// Each case of a strategy as a point between ±50 %, in rows of a table: the median is the line in it.
+/// HTML of one strategy's errors, a mark for each case on a line from -50 % to +50 %; errors beyond are
+/// chevrons at its ends. A stroke shows the bias.
 std::string strip(const RunPage &page, const ErrorStatistics &errors) {
-    constexpr double half_width = 120.0, limit = 0.5;
+    constexpr double half_width = 120.0, limit = 0.5; // of the drawing, 240 units wide
     const auto x_of = [&](double error) {
         return half_width * (1.0 + std::clamp(error, -limit, limit) / limit);
     };
@@ -160,9 +163,10 @@ std::string strip(const RunPage &page, const ErrorStatistics &errors) {
             const CaseRow &r = page.statistics.cases[page.shown[place]];
             if (!is_of(r) || is_beyond(r) != beyond)
                 continue;
-            const char *shape = !beyond          ? "h0" // or a chevron that points to it
+            const char *shape = !beyond ? "h0" // a dot, or a chevron that points to where the error lies
                                 : *r.error > 0.0 ? "m-3-3l4 3l-4 3"
                                                  : "m3-3l-4 3l4 3";
+            // The height means nothing: 7 and 9 spread the cases, so that equal errors are seen apart.
             path += fmt::format("M{:.1f} {}{}", x_of(*r.error), 4 + r.id * 7 % 9, shape);
             places.push_back(std::to_string(place));
         }
@@ -180,7 +184,7 @@ std::string strip(const RunPage &page, const ErrorStatistics &errors) {
         outside == 0 ? "" : fmt::format("<small>{} beyond ±50\u00a0%</small>", outside));
 }
 
-/// The errors of each strategy's cases, the worst strategy first.
+/// A table with a strip of errors for each strategy, the worst first.
 Group strips(const RunPage &page) {
     const std::vector<const ErrorStatistics *> rows = page.statistics.by_error();
     std::string lines;
@@ -202,6 +206,7 @@ Group strips(const RunPage &page) {
                   lines + "</tbody></table></div><figcaption>" + remark("strips") + "</figcaption>"}}};
 }
 
+/// The first screen: cards and figures, or the answer in words where no forecast can be held against a time.
 Section overview_section(RunPage &page) {
     Section section{"overview", "overview", ""};
     if (page.shown.size() < page.statistics.cases.size())
@@ -219,13 +224,13 @@ Section overview_section(RunPage &page) {
     return section;
 }
 
-/// Of a run that measured nothing: what the forecast would take for each shape.
+/// What the forecast would take for each shape; empty if a forecast can be held against a measurement.
 Section choices_section(RunPage &page) {
     const Choices choices = choices_of(page.statistics);
     const std::vector<const CaseRow *> &best = choices.best;
     if (page.measured() || best.empty())
         return {};
-    constexpr std::size_t most = 500;
+    constexpr std::size_t most = 500; // rows; chosen: nobody reads more
     const bool named = std::ranges::any_of(best, [](const CaseRow *row) { return row->layer.has_value(); });
     Table table{{{"layer"},
                  {"shape"},
@@ -268,7 +273,7 @@ Section cases_section(RunPage &page) {
     return section;
 }
 
-/// The state of the GPU while it was measured.
+/// How the run was timed, and at which clocks; nothing of a run without measurements.
 std::vector<Fact> clocks(const RunPage &page) {
     double clock_low = 0.0, clock_high = 0.0;
     std::int64_t throttled = 0;
@@ -296,6 +301,7 @@ std::vector<Fact> clocks(const RunPage &page) {
     return facts;
 }
 
+/// The page's glossary: the words of docs/report.md, and the run's studies.
 Html notation(const RunPage &page) {
     std::string out = "<h3 id=\"notation\">Words</h3>\n<dl class=\"glossary\">\n";
     for (const std::vector<std::string> &word : explained("Words of the page of a run"))
@@ -386,7 +392,7 @@ Cell RunPage::case_cell(std::int64_t id, const std::string &text) const {
 }
 
 std::vector<PagePart> RunPage::figures_of(const std::string &part) {
-    constexpr std::size_t many = 4000; // marks, which the page then has once
+    constexpr std::size_t many = 4000; // marks: the page has such a figure once, not also for a large screen
     std::vector<PagePart> parts;
     for (Figure &f : figures)
         if (const std::size_t points = f.point_count(); f.part == part && points > 0) {

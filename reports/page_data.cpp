@@ -34,11 +34,11 @@ std::string json_text(const std::string &text) {
     return to_text(described::write(text));
 }
 
-/// More digits than a reader sees, so that what is shown is rounded once.
+/// JSON of a number with more digits than are shown, so that it is rounded once.
 std::string digits(double value) {
     return std::isfinite(value) ? fmt::format("{:.7g}", value) : "null";
 }
-/// Of what explains a case: more of them are shown nowhere, and there are many.
+/// JSON of a number that explains a case: five digits, as none of the many is shown with more.
 std::string brief(double value) {
     return std::isfinite(value) ? fmt::format("{:.5g}", value) : "null";
 }
@@ -49,6 +49,7 @@ std::string digits(std::optional<Seconds> time) {
     return time ? digits(time->value * us_per_s) : "null";
 }
 
+/// A JSON array; `write` gives the JSON of an item.
 template <class Range, class Write> std::string list(const Range &range, Write write) {
     std::string out = "[";
     for (const auto &item : range)
@@ -56,26 +57,29 @@ template <class Range, class Write> std::string list(const Range &range, Write w
     return out + "]";
 }
 
-/// "null" for a text that is no shape.
+/// JSON of a shape's multiply-adds, 10^9; "null" for a text that is no shape.
 std::string giga_fmas(const std::string &shape) try {
     return digits(ConvShape::parse(shape).fmas().value * 1e-9);
 } catch (const UsageError &) {
     return "null";
 }
 
+/// The letter that page.js knows a regime by.
 char regime_letter(std::optional<Regime> regime) {
     if (!regime)
         return '-';
     return *regime == Regime::compute_hidden ? 'c' : *regime == Regime::bulk_hidden ? 'b' : 'e';
 }
 
+/// A number of the papers' rules in words.
 template <class T> std::string rule_value(const T &value) {
     if constexpr (std::is_floating_point_v<T>)
-        if (value != std::floor(value)) // a few digits are as many as it is good for
+        if (value != std::floor(value)) // an integer is exact, any other value an estimate
             return fmt::format("{:.{}f}", value, std::abs(value) < 10.0 ? 3 : 1);
     return fmt::format("{}", value);
 }
 
+/// JSON of the papers' rules that a forecast has: [[text, value], ...].
 std::string rules_json(const Rules &rules) {
     std::vector<std::string> lines;
     boost::mp11::mp_for_each<boost::describe::describe_members<Rules, boost::describe::mod_public>>(
@@ -109,13 +113,14 @@ std::string how_combined(const Term &term) {
                        number ? fmt::format("{:g}", *number) : "?");
 }
 
+/// JSON of a term and of all below it: [name, how it comes about, µs, [children]].
 std::string tree_json(const Term &term) {
     const std::string how = term.formula.empty() ? how_combined(term) : term.formula;
     return fmt::format("[{},{},{},{}]", json_text(term.name), json_text(how),
                        brief(term.value_s.value * us_per_s), list(term.children, tree_json));
 }
 
-/// Rows of a table: FMAs per byte, GFLOP/s and share of the peak, forecast and measured.
+/// JSON of the rates that a case has: [["GFLOP/s", "forecast 12.3, measured 11.9"], ...].
 std::string rates_json(const CaseRow &row) {
     std::vector<std::string> lines;
     const auto line = [&](const char *name, const char *form, double scale,
@@ -136,6 +141,7 @@ std::string rates_json(const CaseRow &row) {
     return "[" + join(lines, ",") + "]";
 }
 
+/// JSON of one explanation (Explanations::chunks); `tree`: with the tree of terms and the papers' rules.
 std::string explanation(const CaseRow &row, const Prediction &prediction,
                         const std::vector<std::string> &common, bool tree) {
     std::vector<std::string> members;
@@ -238,7 +244,7 @@ Explanations explain(const Run &run, const ReportStatistics &statistics, std::sp
 }
 
 std::vector<std::size_t> cases_of_page(const ReportStatistics &statistics) {
-    constexpr std::size_t shown = 10'000, furthest = shown / 2;
+    constexpr std::size_t shown = 10'000, furthest = shown / 2; // of very many cases; chosen
     const std::vector<CaseRow> &rows = statistics.cases;
     std::vector<std::size_t> all(rows.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -324,7 +330,7 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
         return run.cases[static_cast<std::size_t>(r.id)].prediction;
     };
     std::string out = "{\"gpu\":" + json_text(run.profile_id);
-    // The distinct texts, and of each case the index of its own, -1 where it has none.
+    // A column of texts: the distinct ones, and for each case the index of its text; -1: it has none.
     const auto add_texts = [&](const char *key, auto of) {
         std::map<std::string, std::size_t> places;
         std::vector<std::string> texts, index;

@@ -18,6 +18,7 @@ std::string base64(const std::string &bytes); ///< RFC 4648, padded
 /// The text of a script element: gzip in base64.
 std::string packed_text(const std::string &json);
 
+/// How the forecasts come about, in chunks of cases: a page unpacks one to show a case.
 struct Explanations {
     /// Each the packed JSON of an array of explanations: {"bars": [[name, µs] ...], "tree": [name, how, µs,
     /// [children]], "rules": [[text, value] ...], "assumed": [text ...], "reason": text}, without what is
@@ -31,21 +32,21 @@ struct Explanations {
 /// that are furthest off, and an even sample of the others. Ascending. All statistics are of all cases.
 std::vector<std::size_t> cases_of_page(const ReportStatistics &statistics);
 
-/// The figures of a page that shows `cases` alone: points name a case by its place among these, and of points
-/// that would lie on one another one is left, where there are very many cases. Figures of all cases stay as
-/// they are.
+/// Changes figures for a page that shows only `cases`, ascending, of `all_cases`: a point's id becomes its
+/// case's place among these, or absent, and of points that would hide each other one is left (drawn_once). If
+/// the page shows all cases, the figures stay as they are.
 void draw_for_page(std::vector<Figure> &figures, std::span<const std::size_t> cases, std::size_t all_cases);
 
-/// A drawing of very many cases: of marks of a series that would lie on one another the first, and of lines
-/// no more points than can be told apart. Its axes, and its count of marks beyond them, stay as they were.
+/// The figure of very many cases without marks that others of their series hide, and with no more points of a
+/// line than are told apart. Axes and the count of marks beyond them stay.
 Figure drawn_once(Figure figure);
 
-/// More cases than a page shows one by one, and than a drawing has marks of.
+/// Of more cases a page shows a part one by one.
 inline constexpr std::size_t most_cases_of_page = most_labelled_marks;
 
-/// Of every forecast of ours among `shown`. `common`, what all of them assume, is left out. While the packed
-/// trees take more than `most_bytes`, cases lose theirs; of each shape the fastest and the one furthest off
-/// keep it longest.
+/// Explains every forecast of ours among `shown`, without `common`, which all of them assume. Once the chunks
+/// have `most_bytes`, further cases are explained without their tree; of each shape the fastest case and the
+/// one furthest off come first.
 Explanations explain(const Run &run, const ReportStatistics &statistics, std::span<const std::size_t> shown,
                      const std::vector<std::string> &common, std::size_t most_bytes = 4'000'000);
 

@@ -19,7 +19,7 @@
 namespace convcast {
 namespace {
 
-/// The cases that the forecast misses most.
+/// A table of the cases that the forecast misses most.
 Group farthest(const RunPage &page) {
     constexpr std::size_t most = 20;
     std::vector<const CaseRow *> rows;
@@ -38,8 +38,8 @@ Group farthest(const RunPage &page) {
     return {"<div>", "</div>\n", {Listing{std::move(table), "farthest", "Where it is farthest off"}}};
 }
 
-/// Judged on the shapes whose times nothing was fitted to, the training part beside.
-std::vector<PagePart> parts(const RunPage &page) {
+/// The tables of Accuracy, folded; nothing where no time can be compared.
+std::vector<PagePart> accuracy_tables(const RunPage &page) {
     const Accuracy &a = page.statistics.accuracy;
     if (a.times.empty())
         return {};
@@ -49,7 +49,7 @@ std::vector<PagePart> parts(const RunPage &page) {
                      Listing{rankings_table(a), "", "Ranking the measured settings of a shape, test part"}})};
 }
 
-/// The papers' gains beside those of this run.
+/// The gains that papers published beside those of this run, folded; nothing where there are none.
 std::vector<PagePart> published(const RunPage &page) {
     Table table{{{"study"},
                  {"GPU"},
@@ -76,6 +76,7 @@ std::vector<PagePart> published(const RunPage &page) {
     return {details("What the papers published", {Listing{std::move(table)}})};
 }
 
+/// Our fastest beside cuDNN's for each shape, folded; of very many the least speed-ups.
 Group shapes(const RunPage &page) {
     constexpr std::size_t most = 150; // more rows than anyone reads; the CSV files beside the page have all
     std::vector<ShapeRow> rows = page.statistics.shapes;
@@ -100,7 +101,7 @@ Group shapes(const RunPage &page) {
                                             {"tensor cores", of(&ShapeRow::ours_tensor_cores)}})}});
 }
 
-/// The maps of regimes beside each other, with what they all say once.
+/// The maps of regimes beside each other, with the caption of the first, which holds for all, below them.
 std::vector<PagePart> maps(RunPage &page) {
     std::vector<PagePart> maps = page.figures_of("maps");
     if (maps.empty())
@@ -163,7 +164,7 @@ Section accuracy_section(RunPage &page) {
         beside("pair", std::move(pair)),
         details("The numbers, by strategy",
                 {Listing{explained_table<ErrorStatistics>("errors", page.statistics.errors)}, below})};
-    append(section.parts, parts(page));
+    append(section.parts, accuracy_tables(page));
     return section;
 }
 
@@ -233,7 +234,7 @@ Section speed_section(RunPage &page) {
     return section;
 }
 
-/// When each CTA of a case ran, by its stamps.
+/// For each case with a timeline: its numbers, what the stamps of its CTAs cost, and its figures.
 Section timelines_section(RunPage &page) {
     if (page.statistics.timelines.empty())
         return {};

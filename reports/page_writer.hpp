@@ -18,7 +18,7 @@
 
 namespace convcast {
 
-/// What the sections of the page share.
+/// What the sections of the page share. The run, studies, statistics and producer must outlive it.
 struct RunPage {
     const Run &run;
     std::span<const Study> studies;
@@ -37,9 +37,9 @@ struct RunPage {
     bool measured() const { return statistics.errors_of("all") != nullptr; }
     /// At least one shape of ours beside cuDNN's.
     bool compared() const { return statistics.overall("cudnn") != nullptr; }
-    /// A text that leads to its case, where that is shown.
+    /// The text as a link to the case with this CaseRow::id, or alone where the page does not show that case.
     Cell case_cell(std::int64_t id, const std::string &text) const;
-    /// The figures of a part of the page that have a point; they are taken.
+    /// Moves out the figures of a part of the page that have a point.
     std::vector<PagePart> figures_of(const std::string &part);
 };
 

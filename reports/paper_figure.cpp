@@ -38,13 +38,14 @@ void write_beside(FigureFiles &out, const fs::path &stem, const std::string &lab
     out.write(stem.parent_path() / "convcast.bib", bibtex());
 }
 
-/// A PDF that was asked for by name must be there.
+/// Throws InputError if the target is a PDF that could not be made.
 void refuse_without_pdf(const FigureFiles &out, const fs::path &target) {
     if (target.extension() == ".pdf" && !out.note.empty())
         throw InputError(target.string(),
                          out.note + "; Debian's package librsvg2-bin has it, or take .svg or .tex");
 }
 
+/// The text with a full stop at its end.
 std::string sentence(const std::string &text) {
     return text.empty() || text.back() == '.' ? text : text + ".";
 }

@@ -10,32 +10,32 @@
 
 namespace convcast {
 
-/// The drawing for paper. Of very many points those that would lie on one another are drawn once.
+/// The figure as SVG for paper; of very many points, those that would hide each other are drawn once.
 std::string paper_svg(const Figure &figure, const PaperWidth &width = PaperWidth::column());
 
-/// Figures and drawings as files, each whole or not at all; writing throws InputError.
+/// Writes figures and drawings as files, each whole or not at all; throws InputError.
 struct FigureFiles {
     std::vector<std::filesystem::path> files; ///< that were written
-    std::string note;       ///< why there is no PDF; "" where there is, or where none was to be
-    bool in_folder = false; ///< of an output folder: a link of a file's name is replaced, not followed
+    std::string note;       ///< why there is no PDF; "" if there is one, or none was asked for
+    bool in_folder = false; ///< a link that has a file's name is replaced, not followed: write_into_folder
 
     void write(const std::filesystem::path &file, const std::string &text);
     void write_pdf(const std::string &svg, const std::filesystem::path &pdf);
-    /// `stem`.svg, .csv, .tex and .pdf, or of these the one with the ending `only`: of more points than TeX
-    /// bears the PDF is beside the TeX, which includes it.
+    /// Writes `stem`.svg, .csv, .tex and .pdf, or only the one with the ending `only`, ".svg". A figure with
+    /// more points than TeX bears has the PDF beside the TeX, which includes it.
     void write(const Figure &figure, const std::filesystem::path &stem, std::span<const CaseColumns> cases,
                const PaperWidth &width = PaperWidth::column(), const std::string &only = "");
 };
 
-/// Writes a file of an output folder, as write_file_atomically does. A link of its name is replaced: what it
-/// leads to is not of the folder, and stays as it is. Throws InputError.
+/// Writes a file into an output folder, whole or not at all. If a link has its name, the link is replaced,
+/// and the file that it leads to, which is none of the folder's, stays as it is. Throws InputError.
 void write_into_folder(const std::filesystem::path &file, const std::string &text);
 
-/// How this program and the papers whose methods it runs are cited.
+/// BibTeX entries of this program and of the papers whose methods it runs.
 std::string bibtex();
 
-/// Whether nobody would give a folder this name: it ends as a file's, and there is no such folder yet. A
-/// slash at its end makes it a folder's: "figures.v2/".
+/// Whether a name is meant for a file: it ends as one, ".jsonl" for example, and no folder has it. With a
+/// slash at its end a name is a folder's: "figures.v2/".
 bool ends_as_file(const std::filesystem::path &name);
 
 /// Writes the figure as `target`, whose ending says what: .svg, .pdf, .tex or .csv; another target is a

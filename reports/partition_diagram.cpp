@@ -28,11 +28,11 @@ namespace {
 
 using namespace diagram;
 
-When of_step(std::int64_t step) {
+When when_of_step(std::int64_t step) {
     return step == 0 ? When::now : step == 1 ? When::next : When::later;
 }
 
-/// A part of a direction, in shares of the whole.
+/// A part of an axis: where it begins and ends, 0 to 1.
 struct Share {
     double from = 0.0, to = 1.0;
     bool operator==(const Share &) const = default;
@@ -43,24 +43,25 @@ Share share_of(IndexRange range, std::int64_t all) {
     return {double(range.begin) / size, double(range.end) / size};
 }
 
-/// A part of a rectangle.
+/// A part of a rectangle that the CTA needs, and when.
 struct Patch {
     Share x, y;
     When when;
 };
 
-/// The map, the filters or the output, with what the CTA needs of it.
-struct Thing {
+/// How one tensor is drawn, the map, the filters or the output: a plane and what the CTA needs of it.
+struct TensorDrawing {
     std::string title, size;
-    double width, height; ///< its proportions
+    double width, height; ///< of the plane, in elements
     std::string colour;
-    bool deep = false; ///< it has a third direction, drawn beside it
-    std::vector<Patch> patches = {};
-    std::vector<double> columns = {}, rows = {}; ///< where other CTAs' parts begin, in shares
-    std::vector<Patch> depth = {};               ///< of its third direction, downwards
-    std::vector<std::string> notes = {};
+    bool deep = false;                           ///< has a third axis, drawn as a bar beside the plane
+    std::vector<Patch> patches = {};             ///< of the plane
+    std::vector<double> columns = {}, rows = {}; ///< where other CTAs' parts begin, 0 to 1
+    std::vector<Patch> depth = {};               ///< of the third axis, by y alone
+    std::vector<std::string> notes = {};         ///< lines below the plane
 };
 
+/// "filter 3", "filters 0 to 63"
 std::string span_text(const char *what, IndexRange range) {
     return range.size() == 1
                ? fmt::format("{} {}", what, grouped(range.begin))
@@ -73,9 +74,10 @@ const char *tensor_colour(CopiedTensor tensor) {
                                              : "#777777";
 }
 
-/// The CTA that is drawn: one with full tiles, away from the edge.
+/// The number of the CTA that is drawn, of `all`. CTAs at an edge have smaller tiles, so it is the first one,
+/// from a third of the grid on, with as many outputs as any.
 std::int64_t drawn_cta(const Walk &walk, std::int64_t all) {
-    constexpr std::int64_t tried = 200; // of very many
+    constexpr std::int64_t tried = 200; // chosen: enough to find a full tile, of however many CTAs
     std::int64_t best = 0, best_size = -1;
     for (std::int64_t i = 0; i < std::min(all, tried); ++i) {
         const std::int64_t cta = (all / 3 + i) % all;
@@ -88,8 +90,8 @@ std::int64_t drawn_cta(const Walk &walk, std::int64_t all) {
     return best;
 }
 
-/// Adds a patch unless an earlier, more urgent one is the same. One that goes on where the last one ends
-/// makes that longer.
+/// Adds a patch, unless there is one at the same place, which is needed earlier. Where it goes on at the end
+/// of the last patch and is needed at the same time, that becomes longer.
 void add(std::vector<Patch> &patches, const Patch &patch) {
     for (const Patch &there : patches)
         if (there.x == patch.x && there.y == patch.y)
@@ -108,18 +110,18 @@ void add(std::vector<Patch> &patches, const Patch &patch) {
     patches.push_back(patch);
 }
 
-/// Calls with each share of `step` of a size, and when it comes.
+/// Calls with each step of `step` along an axis of `size`, as its share and when it comes; never if 0.
 template <class Call> void for_each_step(std::int64_t step, std::int64_t size, Call call) {
     for (std::int64_t i = 0; step > 0 && i * step < size; ++i)
-        call(share_of({i * step, std::min(size, (i + 1) * step)}, size), of_step(i));
+        call(share_of({i * step, std::min(size, (i + 1) * step)}, size), when_of_step(i));
 }
 
-/// What of the whole the CTA needs, by step.
+/// What one CTA computes, and what a step of its loop needs for that.
 struct Needs {
     const Walk &walk;
-    std::vector<OutputBox> boxes;
-    OutputBox around = boxes.front(); ///< all of them
-    // Of a step: channels of the map, and values of each filter; 0: those of a box.
+    std::vector<OutputBox> boxes; ///< of outputs, in the order in which the CTA computes them; never empty
+    OutputBox around = boxes.front(); ///< holds all boxes
+    /// Channels of the map that a step reads, and values of each filter; 0: a step reads those of its box.
     std::int64_t step_channels = 0, step_values = 0;
 
     Needs(const ConvShape &s, const Walk &its_walk, std::int64_t cta)
@@ -137,7 +139,7 @@ struct Needs {
             step_values = walk.step_values > 0 ? walk.step_values : walk.step_channels * taps;
     }
 
-    /// Boxes of a flattened span are one step; pieces are steps of their own.
+    /// When the CTA computes a box. Boxes of one span of positions (Walk::flat) come at once, others in turn.
     When when_of(std::size_t box) const {
         if (box == 0 || !walk.flat.empty())
             return When::now;
@@ -145,14 +147,16 @@ struct Needs {
             return static_cast<std::int64_t>(box) < walk.rounds_resident ? When::next : When::later;
         return box == 1 && !more_steps_in_box() ? When::next : When::later;
     }
+    /// Whether the first box takes several steps, so that the next step is still of this box.
     bool more_steps_in_box() const {
         return walk.step_channels > 0 && walk.step_channels < boxes.front().channels.size();
     }
 };
 
-Thing map_of(const ConvShape &s, const Needs &needs) {
-    Thing map{"map",  fmt::format("{} x {} x {}", s.c, s.h, s.w), double(s.w), double(s.h), map_colour,
-              s.c > 1};
+/// The map: rows and columns as the plane, channels as the bar beside it.
+TensorDrawing map_of(const ConvShape &s, const Needs &needs) {
+    TensorDrawing map{
+        "map", fmt::format("{} x {} x {}", s.c, s.h, s.w), double(s.w), double(s.h), map_colour, s.c > 1};
     std::vector<Patch> halo;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
@@ -163,7 +167,7 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
         const Share x = share_of(own_columns, s.w), y = share_of(own_rows, s.h),
                     all_x = share_of(columns, s.w), all_y = share_of(rows, s.h);
         const When when = needs.when_of(i);
-        // Later halos are parts of what comes later.
+        // The halo of a later box lies in other boxes that come later.
         if (when == When::now && rows.end > own_rows.end)
             add(halo, {all_x, {y.to, all_y.to}, When::halo});
         if (when == When::now && columns.end > own_columns.end)
@@ -193,11 +197,12 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
     return map;
 }
 
-Thing filters_of(const ConvShape &s, const Needs &needs) {
+/// The filters: a row for each filter, a column for each of its values, channel after channel.
+TensorDrawing filters_of(const ConvShape &s, const Needs &needs) {
     const std::int64_t values = s.products(), taps = s.r * s.s;
     const std::string of_channels = s.c == 1 ? "" : grouped(s.c / s.groups) + " x ";
-    Thing filters{"filters", fmt::format("{} of {}{} x {}", grouped(s.k), of_channels, s.r, s.s),
-                  double(values), double(s.k), filter_colour};
+    TensorDrawing filters{"filters", fmt::format("{} of {}{} x {}", grouped(s.k), of_channels, s.r, s.s),
+                          double(values), double(s.k), filter_colour};
     const std::int64_t step = needs.step_values;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
@@ -220,10 +225,11 @@ Thing filters_of(const ConvShape &s, const Needs &needs) {
     return filters;
 }
 
-Thing output_of(const ConvShape &s, const Needs &needs) {
-    Thing output{"output",      fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
-                 double(s.q()), double(s.p()),
-                 output_colour, true};
+/// The output: rows and columns as the plane, filters as the bar beside it.
+TensorDrawing output_of(const ConvShape &s, const Needs &needs) {
+    TensorDrawing output{"output",      fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
+                         double(s.q()), double(s.p()),
+                         output_colour, true};
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
         const When when = needs.when_of(i);
@@ -250,9 +256,11 @@ Thing output_of(const ConvShape &s, const Needs &needs) {
     return output;
 }
 
-/// Where the parts of CTAs begin along rows, columns of the output, if there are few enough to draw.
-void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &output, Thing &filters) {
-    constexpr std::int64_t most = 20'000, most_lines = 48;
+/// Adds the lines where the parts of all CTAs begin, along rows and columns of the output and along the
+/// filters, if there are few enough to draw.
+void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, TensorDrawing &output,
+                 TensorDrawing &filters) {
+    constexpr std::int64_t most = 20'000, most_lines = 48; // CTAs that are asked; lines along an axis; chosen
     if (all > most)
         return;
     std::set<std::int64_t> rows, columns, begins;
@@ -275,58 +283,59 @@ void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &
     add_shares(begins, s.k, filters.rows);
 }
 
-/// A thing's plane with what the CTA needs of it, its depth beside it, its notes below. Returns its lower
-/// end.
-double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double width) {
-    canvas.text(x, y, thing.title, "start", "strong");
-    canvas.text(x, y + line_height, fitted(thing.size, width + gap, paper_text_bp));
+/// Draws a tensor's plane, beside it the third axis, below it the notes. Returns the lower end.
+double draw_tensor(Canvas &canvas, const TensorDrawing &tensor, double x, double y, double width) {
+    canvas.text(x, y, tensor.title, "start", "strong");
+    canvas.text(x, y + line_height, fitted(tensor.size, width + gap, paper_text_bp));
     const double top = y + 2.0 * line_height + gap;
-    constexpr double high = 58.0, bar = 6.0, room_for_bar = 14.0;
-    const double wide = width - (thing.deep ? room_for_bar : 0.0);
+    constexpr double high = 58.0, bar = 6.0, room_for_bar = 14.0; // points
+    const double wide = width - (tensor.deep ? room_for_bar : 0.0);
     // Proportions as they are, unless the shorter side would be too thin to show anything.
-    const double ratio = std::clamp(thing.width / thing.height, 0.5, 2.0);
+    const double ratio = std::clamp(tensor.width / tensor.height, 0.5, 2.0);
     const double w = std::min(wide, high * ratio), h = std::min(high, w / ratio);
     for (const When when : {When::later, When::next, When::now, When::halo})
-        for (const Patch &patch : thing.patches)
+        for (const Patch &patch : tensor.patches)
             if (patch.when == when)
                 canvas.patch(x + patch.x.from * w, top + patch.y.from * h, (patch.x.to - patch.x.from) * w,
-                             (patch.y.to - patch.y.from) * h, thing.colour, when);
-    for (const double at : thing.columns)
+                             (patch.y.to - patch.y.from) * h, tensor.colour, when);
+    for (const double at : tensor.columns)
         canvas.line(x + at * w, top, x + at * w, top + h, thin);
-    for (const double at : thing.rows)
+    for (const double at : tensor.rows)
         canvas.line(x, top + at * h, x + w, top + at * h, thin);
     canvas.rect(x, top, w, h, frame);
-    if (thing.deep) {
+    if (tensor.deep) {
         const double left = x + w + gap;
-        for (const Patch &part : thing.depth)
-            canvas.patch(left, top + part.y.from * h, bar, (part.y.to - part.y.from) * h, thing.colour,
+        for (const Patch &part : tensor.depth)
+            canvas.patch(left, top + part.y.from * h, bar, (part.y.to - part.y.from) * h, tensor.colour,
                          part.when);
         canvas.rect(left, top, bar, h, frame);
     }
     double at = top + high + gap;
-    for (const std::string &note : thing.notes) {
+    for (const std::string &note : tensor.notes) {
         canvas.text(x, at, fitted(note, width + gap, paper_text_bp));
         at += line_height;
     }
     return at;
 }
 
-double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &things) {
+/// Draws what the shades mean that occur in the drawings. Returns the lower end.
+double draw_legend(Canvas &canvas, double y, const std::vector<const TensorDrawing *> &tensors) {
     std::vector<DiagramKey> entries;
     for (const auto &[when, words] : {std::pair{When::now, "computed now"},
                                       {When::next, "copied meanwhile"},
                                       {When::later, "later"},
                                       {When::halo, "halo"}})
-        if (when == When::now || std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
+        if (when == When::now ||
+            std::any_of(tensors.begin(), tensors.end(), [&](const TensorDrawing *tensor) {
                 const auto then = [&](const Patch &patch) { return patch.when == when; };
-                return std::any_of(thing->patches.begin(), thing->patches.end(), then) ||
-                       std::any_of(thing->depth.begin(), thing->depth.end(), then);
+                return std::any_of(tensor->patches.begin(), tensor->patches.end(), then) ||
+                       std::any_of(tensor->depth.begin(), tensor->depth.end(), then);
             }))
             entries.push_back({when, "#444444", words});
     return canvas.legend(y, entries);
 }
 
-/// Shared memory as a bar, to scale.
+/// Draws shared memory to scale, and a line for each kind of data. Returns the lower end.
 double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
     std::int64_t used = 0, most = 0;
     for (const SharedBuffer &buffer : walk.buffers) {
@@ -339,12 +348,12 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     y = canvas.heading(y, "Shared memory: " + count_text(all, "byte"));
     const double width = canvas.width() - 2.0 * gap, high = 11.0;
     double x = gap;
-    // All kinds of the first buffer, then all of the second: as they lie.
+    // As the buffers lie in memory: the first one of each kind of data, then the second one of each.
     for (std::int64_t i = 0; i < most; ++i)
         for (const SharedBuffer &buffer : walk.buffers)
             if (i < buffer.buffers) {
                 const double wide = share_of({0, buffer.bytes}, all).to * width;
-                canvas.patch(x, y, wide, high, tensor_colour(buffer.of), of_step(i));
+                canvas.patch(x, y, wide, high, tensor_colour(buffer.of), when_of_step(i));
                 canvas.line(x, y, x, y + high, frame);
                 if (text_width(buffer.name, paper_text_bp) + 2.0 * gap < wide)
                     canvas.text(x + wide / 2.0, y + 1.2, buffer.name, "middle", i == 0 ? "light" : "");
@@ -363,7 +372,7 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     return y + gap;
 }
 
-/// How a thread's pixels lie.
+/// How a thread's pixels lie: " in a row", ", 16 apart"; "" of one pixel.
 std::string placed_text(const ThreadTile &threads) {
     if (threads.rows * threads.columns == 1)
         return "";
@@ -372,7 +381,7 @@ std::string placed_text(const ThreadTile &threads) {
     return threads.apart == 1 ? " in a row" : fmt::format(", {} apart", threads.apart);
 }
 
-/// Words in lines that fit the drawing. Returns the lower end.
+/// Draws words in as many lines as they need. Returns the lower end.
 double draw_paragraph(Canvas &canvas, const std::string &words, double y) {
     std::string line;
     std::istringstream in(words);
@@ -392,13 +401,13 @@ double draw_paragraph(Canvas &canvas, const std::string &words, double y) {
     return y + line_height;
 }
 
-/// The CTA's threads over its tile of pixels and filters, and the sums of one of them.
+/// Draws the CTA's threads by pixels (across) and filters (down), and a thread's sums. Returns the lower end.
 double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
     const ThreadTile &threads = walk.threads;
     y = canvas.heading(y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32));
     constexpr double high = 44.0, wide = 84.0;
     const double left = gap + line_height;
-    // All of them as one block, a warp of them dark: filters down, pixels across.
+    // All threads as one block, of which one warp is dark.
     const double warps_across = std::max(1.0, double(threads.along_pixels) / 32.0);
     double warp_w = wide / warps_across, warp_h = high / double(threads.along_filters);
     if (!threads.warp_along_pixels) { // neighbouring threads take neighbouring filters
@@ -433,8 +442,7 @@ double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, d
     return y + 3.0 * line_height + high + gap;
 }
 
-/// Which of `size` rows or columns are drawn where not all can be: the first, -1 for what is left out, the
-/// last.
+/// The rows or columns to draw: all `size`, or the `first` ones, -1 for a gap, and the `last` ones.
 std::vector<std::int64_t> shown_of(std::int64_t size, std::int64_t first, std::int64_t last) {
     std::vector<std::int64_t> shown;
     for (std::int64_t i = 0; i < size; ++i)
@@ -445,7 +453,7 @@ std::vector<std::int64_t> shown_of(std::int64_t size, std::int64_t first, std::i
     return shown;
 }
 
-/// When the CTA needs a value of the filters, by its place in memory; absent where it does not.
+/// When the CTA needs the filter value at `place` in memory; absent where it never does.
 std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std::int64_t place) {
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, filter = place / shape.products(),
@@ -454,11 +462,11 @@ std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std:
         channel < first.channels.begin || channel >= first.channels.end)
         return std::nullopt;
     const std::int64_t step = needs.step_values > 0 ? value / needs.step_values : 0;
-    return step == 0 && filter >= first.filters.end ? When::later : of_step(step);
+    return step == 0 && filter >= first.filters.end ? When::later : when_of_step(step);
 }
 
-/// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
-/// what of them a step brings.
+/// Draws the first filter values of the CTA as they lie in memory, channel after channel and filter after
+/// filter, in the shades of the steps that bring them. Returns the lower end.
 double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, double y) {
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
@@ -494,7 +502,8 @@ double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, d
     return y + line_height + gap;
 }
 
-/// The tile of pixels that a CTA computes from, and the window of one of its threads.
+/// Draws the tile of pixels in shared memory that a CTA computes from, and the window of one of its threads.
+/// Rows and columns in the middle may be left out, for which dots stand. Returns the lower end.
 double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, double y) {
     const PixelTile &tile = walk.pixels;
     if (tile.rows == 0)
@@ -541,7 +550,8 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
     return canvas.legend(y, entries);
 }
 
-/// What lanes read of the banks of shared memory in one instruction: Chen's n.
+/// Draws which banks of shared memory the first lanes of a warp read in one instruction: of each lane `unit`
+/// elements, Chen's n. Returns the lower end.
 double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std::int64_t bank_bytes,
                   double y) {
     const std::int64_t unit = walk.threads.unit, element = shape.element_bytes();
@@ -569,8 +579,7 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std:
     return y + line_height + gap;
 }
 
-/// Several launches that do the same for other filters are alike, and partial sums are added behind the
-/// first.
+/// The first launch. Others do the same for other filters, or add up its partial sums.
 const Partition &drawn_launch(const Case &item) {
     return item.prediction.value().plan.value().launches.front();
 }
@@ -601,7 +610,8 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
     const Walk walk = strategy.kind->walk(strategy, shape, Gpu(profile), launch);
     const std::int64_t cta = drawn_cta(walk, launch.ctas);
     const Needs needs(shape, walk, cta);
-    Thing map = map_of(shape, needs), filters = filters_of(shape, needs), output = output_of(shape, needs);
+    TensorDrawing map = map_of(shape, needs), filters = filters_of(shape, needs),
+                  output = output_of(shape, needs);
     add_borders(shape, walk, launch.ctas, output, filters);
     Canvas canvas(width.bp);
     double y = gap;
@@ -609,12 +619,12 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
     constexpr double between = 7.0;
     const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
     double lower = y, x = gap;
-    const std::vector<const Thing *> things = {&map, &filters, &output};
-    for (const Thing *thing : things) {
-        lower = std::max(lower, draw_thing(canvas, *thing, x, y, column));
+    const std::vector<const TensorDrawing *> tensors = {&map, &filters, &output};
+    for (const TensorDrawing *tensor : tensors) {
+        lower = std::max(lower, draw_tensor(canvas, *tensor, x, y, column));
         x += column + between;
     }
-    y = draw_legend(canvas, lower + gap, things);
+    y = draw_legend(canvas, lower + gap, tensors);
     y = draw_paragraph(canvas, walk.remark, y) + gap;
     if (walk.draws_memory)
         y = draw_memory(canvas, shape, needs, y);

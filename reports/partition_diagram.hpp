@@ -12,14 +12,14 @@
 
 namespace convcast {
 
-/// "" if the plans of a strategy can be drawn, else why not.
+/// "" if plans of a strategy, given with or without its knobs, can be drawn, else why not.
 std::string cannot_draw(const std::string &strategy);
 
-/// The width of a GPU's banks of shared memory; 4 where its profile does not say.
+/// The width of a GPU's banks of shared memory, bytes; 4, as of most GPUs, where its profile does not say.
 std::int64_t bank_bytes_of(const GpuProfile &profile);
 
-/// An SVG, of that width on paper, of the plan of a case that was predicted for the profile. Its text is 8
-/// points high. Throws std::invalid_argument for a strategy that cannot be drawn.
+/// An SVG, of that width on paper, of the first launch of a case's plan; the case was predicted for
+/// `profile`. Its text is 8 points high. Throws std::invalid_argument for a strategy that cannot be drawn.
 std::string partition_diagram(const Case &item, const GpuProfile &profile, const PaperWidth &width);
 
 /// What the diagram shows, for a caption.

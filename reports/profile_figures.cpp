@@ -50,12 +50,12 @@ std::string curve_id(const std::string &name) {
     return name.empty() ? "curve" : file_name(name);
 }
 
+/// The label of an axis: "time, µs", or the name alone of a number without a unit.
 std::string labelled(const std::string &name, const std::string &unit) {
     return unit.empty() || unit == "1" ? name : name + ", " + unit;
 }
 
-/// Every x of the curve a power of two times a common factor would be too much to ask: half of them are
-/// enough.
+/// Whether an axis with ticks at powers of two suits the curve: at least half of its x are powers of two.
 bool wants_powers_of_two(const Curve &curve) {
     std::size_t powers = 0, all = 0;
     for (const CurveSeries &series : curve.series)
@@ -66,7 +66,7 @@ bool wants_powers_of_two(const Curve &curve) {
     return 2 * powers >= all;
 }
 
-/// The least and, where that is above 0, the largest of the finite values.
+/// The least and the largest finite value; infinity if there is none, and the largest is at least 0.
 std::pair<double, double> ends_of(const Curve &curve, const std::vector<double> CurveSeries::*values) {
     double least = std::numeric_limits<double>::infinity(), most = 0.0;
     for (const CurveSeries &series : curve.series)
@@ -78,7 +78,7 @@ std::pair<double, double> ends_of(const Curve &curve, const std::vector<double> 
     return {least, most};
 }
 
-/// Up to a round number with room for a mark at `most`.
+/// Lets the axis go from 0 to a round number 4 % or more above `most`: a mark there is off the frame.
 void from_zero(Axis &axis, double most) {
     if (!(most > 0.0))
         return;
@@ -87,11 +87,12 @@ void from_zero(Axis &axis, double most) {
     axis.high = std::ceil(wanted / step) * step;
 }
 
+/// Adds a vertical line at a number of bytes.
 void mark(Figure &figure, double at, const std::string &label) {
     figure.references.push_back({Guide::vertical, at, label + ": " + readable(at, "B")});
 }
 
-/// Profiles number the directions of copies.
+/// The name of a series in words: profiles only number the directions of copies.
 std::string series_name(const CurveSeries &series) {
     return series.name == "direction 1"   ? "host to device"
            : series.name == "direction 2" ? "device to host"

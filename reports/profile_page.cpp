@@ -25,16 +25,16 @@
 namespace convcast {
 namespace {
 
-/// One Param, whatever its unit, as its row shows it.
+/// A number of a profile (Param), whatever its unit, as its row shows it.
 struct Number {
-    std::string name, group, source, by; ///< group: its family
+    std::string name, group, source, by; ///< group: "latency"; source: "measured"; by: the probe and more
     std::string unit{}, value{}, interval{}, spread{}, populations{};
     std::optional<double> interval_width{}; ///< half of it, over the value
     std::optional<double> spread_width{};   ///< from the 5th to the 95th percentile, over the value
     std::optional<std::int64_t> samples{};  ///< behind the value
 };
 
-/// What the numbers of a part of the profile are about.
+/// The group of the numbers in a part of the profile.
 template <class Part> constexpr const char *family = "links";
 template <> constexpr const char *family<ArithmeticParams> = "arithmetic";
 template <> constexpr const char *family<LatencyParams> = "latency";
@@ -43,6 +43,7 @@ template <> constexpr const char *family<SharedParams> = "shared memory and gran
 template <> constexpr const char *family<LaunchParams> = "synchronisation and launches";
 template <> constexpr const char *family<CapacityParams> = "capacity";
 
+/// The row of a Param, with its unit and all its values in the size of that which suits the value.
 template <class Q>
 Number number_of(const std::string &name, const std::string &group, const Param<Q> &param) {
     const double value = param.value.value;
@@ -66,6 +67,7 @@ Number number_of(const std::string &name, const std::string &group, const Param<
     return number;
 }
 
+/// Every number that the profile has, in the order of its parts.
 std::vector<Number> numbers_of(const GpuProfile &profile) {
     std::vector<Number> numbers;
     boost::mp11::mp_for_each<boost::describe::describe_bases<GpuProfile, boost::describe::mod_public>>(
@@ -84,7 +86,7 @@ std::int64_t measured_of(const std::vector<Number> &numbers) {
     return std::ranges::count(numbers, "measured", &Number::source);
 }
 
-/// A recorded text with its numbers for people: "4.6613e+12 B/s" is "4.661 TB/s".
+/// A recorded text whose numbers people can read: "4.6613e+12 B/s" becomes "4.661 TB/s".
 std::string readable_text(const std::string &recorded) {
     static const std::regex pair("([0-9.]+e[+-][0-9]+) and ([0-9.]+e[+-][0-9]+) ([A-Za-z]+(/[a-z]+)?)");
     static const std::regex number("([0-9.]+e[+-][0-9]+) ([A-Za-z]+(/[a-z]+)?)");
@@ -104,6 +106,7 @@ std::string readable_text(const std::string &recorded) {
     return out.append(rest, text.end());
 }
 
+/// Makes the page of a profile, which must outlive it.
 class ProfilePage {
   public:
     ProfilePage(const GpuProfile &profile, std::vector<Figure> figures)
@@ -210,7 +213,7 @@ class ProfilePage {
                      head + "</tr></thead><tbody>\n" + lines + "</tbody></table></div>\n"}};
     }
 
-    /// A row of the table. The page's script sorts by a cell's data-sort where it has one, else by its text.
+    /// A row of the table. The script sorts by a cell's data-sort if it has one, else by its text.
     std::string number_line(const Number &number, std::size_t row) const {
         const auto cell = [](std::string text, std::optional<double> width, const char *sign) {
             return fmt::format("<td data-sort=\"{}\">{}{}</td>", width ? fmt::format("{}", *width) : "",
@@ -231,7 +234,7 @@ class ProfilePage {
             number.samples ? std::to_string(*number.samples) : dash, by_text(number.by));
     }
 
-    /// The probe leads to its figure.
+    /// Where a number is from, as HTML; the name of a probe that has a figure links to it.
     std::string by_text(const std::string &by) const {
         const std::string probe = by.substr(0, by.find(' '));
         if (first_with(figures_, &Figure::id, probe) == nullptr)
@@ -240,8 +243,10 @@ class ProfilePage {
                            escape_xml(by.substr(probe.size())));
     }
 
+    /// The fields that the profile lacks, together where they have the same reason.
     std::vector<PagePart> missing() const {
-        using Reason = std::pair<std::string, std::vector<std::string>>; // and the fields that have it
+        using Reason =
+            std::pair<std::string, std::vector<std::string>>; // and the fields that are absent for it
         std::vector<Reason> reasons;
         for (const auto &[field, why] : profile_.missing) {
             Reason *known = first_with(reasons, &Reason::first, why);
@@ -256,7 +261,7 @@ class ProfilePage {
                            : std::vector<PagePart>{Html{"<dl>\n" + out + "</dl>\n"}};
     }
 
-    /// Takes the figures.
+    /// The curves, each group below its heading. Moves out the figures.
     std::vector<PagePart> curves() {
         std::vector<PagePart> parts;
         std::string part;
@@ -270,7 +275,7 @@ class ProfilePage {
         return parts;
     }
 
-    /// A number of each link, from each GPU to each other.
+    /// Adds a table of one number of each link, from a GPU (row) to a GPU (column), if any link has it.
     template <class Q>
     void matrix(std::vector<PagePart> &parts, const std::string &title, const std::set<int> &gpus,
                 std::optional<Q> PeerLink::*quantity) const {
@@ -299,6 +304,7 @@ class ProfilePage {
         parts.push_back(Listing{std::move(table), "", title + ", " + with_micro(unit.text)});
     }
 
+    /// Tables of the links between the host's GPUs; nothing of a profile without links.
     std::vector<PagePart> peers() const {
         std::vector<PagePart> parts;
         std::set<int> gpus;

@@ -10,19 +10,20 @@
 
 namespace convcast {
 
-/// As long as the profile is there.
+/// The page and figures of a profile, which must outlive them.
 PageReport report_on(const GpuProfile &profile);
 
 /// The page's first paragraph: how many numbers, how many checks hold, what is absent.
 std::string answer(const GpuProfile &profile);
 
-/// Points, the fit of eq. M1 and its reference lines; `name` is the field, "dram_read_curve".
+/// Bandwidth over bytes in flight: the measured points, the fit of equation M1, and lines where that reaches
+/// 90 and 95 %. `name` is the profile's field, "dram_read_curve".
 Figure flight_figure(const std::string &name, const FlightCurve &curve);
 
-/// One curve with its spread, and lines where `profile` has numbers that it should show.
+/// One curve with the spread of each point, and lines at numbers of the profile that it should show.
 Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfile &profile);
 
-/// All of them, in the order of the groups, which are parts of the page, then the rest by name.
+/// All figures: curves of bytes in flight, those of docs/report.md in its order, the rest by name.
 std::vector<Figure> profile_figures(const GpuProfile &profile);
 
 } // namespace convcast

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double percent = 100.0;
 
-/// The points of a regime, in its colour.
+/// An empty series in the colour of a regime, named `before` and the regime's words.
 Series of_regime(Regime regime, const std::string &before, Drawn drawn = Drawn::points) {
     return {before + words_of(regime), static_cast<std::size_t>(regime), drawn};
 }
@@ -42,17 +42,18 @@ Figure regime_confusion(const ReportStatistics &statistics) {
     for (const RegimeStatistics &opinion : statistics.regimes.opinions) {
         if (opinion.group != "all")
             continue;
-        for (std::size_t i = 0; i + 2 < opinion.counts.size();
-             i += 3) { // the forecasts of one measured regime
+        constexpr std::size_t regimes =
+            3; // the counts of one measured regime follow each other, one a forecast
+        for (std::size_t i = 0; i + regimes <= opinion.counts.size(); i += regimes) {
             double total = 0.0, from = 0.0;
-            for (std::size_t j = i; j < i + 3; ++j)
+            for (std::size_t j = i; j < i + regimes; ++j)
                 total += static_cast<double>(opinion.counts[j].n);
             if (total == 0.0)
                 continue;
             const std::string measured = words_of(opinion.counts[i].measured);
             const double row =
                 figure.add_row(fmt::format("{}: {} ({:.0f})", words_of_opinion(opinion), measured, total));
-            for (std::size_t j = i; j < i + 3; ++j) {
+            for (std::size_t j = i; j < i + regimes; ++j) {
                 const RegimeCount &count = opinion.counts[j];
                 const double to = from + percent * static_cast<double>(count.n) / total;
                 Series &series = said.of(count.forecast, of_regime(count.forecast, "said ", Drawn::bars));
@@ -71,22 +72,25 @@ Figure regime_confusion(const ReportStatistics &statistics) {
 
 namespace {
 
-/// A point of the plane of regimes: bytes and FMAs, each over what hides the latency.
+/// Where a case lies in the plane of regimes, x and y: its bytes and its FMAs, each over the amount that
+/// hides the latency. Absent where the case lacks a number.
 using InPlane = std::optional<std::pair<double, double>> (*)(const CaseRow &);
 
+/// By one round as the paper counts it.
 std::optional<std::pair<double, double>> round_of(const CaseRow &row) {
     if (!row.round_over_v_s || !row.round_over_n_fma)
         return std::nullopt;
     return std::pair(*row.round_over_v_s, *row.round_over_n_fma);
 }
 
+/// By what all resident CTAs do.
 std::optional<std::pair<double, double>> resident_of(const CaseRow &row) {
     if (!row.over_latency)
         return std::nullopt;
     return std::pair(row.over_latency->bytes, row.over_latency->fmas);
 }
 
-/// Marks by what the counters say; a case without one of the numbers has none on logarithmic axes.
+/// A plot of the cases with a measured regime, in its colour. 0 has no place on logarithmic axes.
 Panel plane_panel(const char *title, InPlane place, const ReportStatistics &statistics) {
     SeriesBy<Regime> series;
     for (const CaseRow &row : statistics.cases)
@@ -112,7 +116,7 @@ std::optional<Figure> regime_plane(const ReportStatistics &statistics) {
 
 Figure stall_reasons(const ReportStatistics &statistics) {
     Figure figure = explained_figure("stalls");
-    constexpr double worth_a_bar = 0.03;
+    constexpr double worth_a_bar = 0.03; // chosen: less is thinner than its label
     SeriesBy<Regime> waiting;
     for (const StallStatistics &stall : statistics.regimes.stalls) {
         if (stall.share < worth_a_bar)
@@ -129,8 +133,7 @@ Figure stall_reasons(const ReportStatistics &statistics) {
 
 namespace {
 
-/// The number that a case has in a sweep: the map's height, or a knob of its setting. Absent where the case
-/// is not of the sweep.
+/// The number that a sweep varies, map height or knob, of a case; absent for a case of no sweep.
 std::optional<double> swept_value(const CaseRow &row, const StudySweep &sweep) {
     if (row.baseline || std::ranges::find(sweep.shapes, row.shape) == sweep.shapes.end() ||
         std::ranges::none_of(sweep.strategies,
@@ -140,7 +143,8 @@ std::optional<double> swept_value(const CaseRow &row, const StudySweep &sweep) {
                                                   : knob_value(row.name, sweep.swept));
 }
 
-/// Where a ratio passes 1 between two values of the swept number, on logarithmic axes.
+/// The x at which y passes 1, by straight lines between neighbouring points on logarithmic axes. `points` are
+/// (x, y), both above 0, ascending in x.
 std::vector<double> crossings(const std::vector<std::pair<double, double>> &points) {
     std::vector<double> out;
     for (std::size_t i = 1; i < points.size(); ++i) {
@@ -162,9 +166,9 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
         figure.x.label = sweep.swept;
     SeriesBy<Regime> measured;
     Series forecast{"forecast", styles::forecast, Drawn::lines};
-    std::vector<std::pair<double, double>> n_fma, v_s;
-    constexpr double pico = 1e12;
-    std::multimap<double, const CaseRow *> rows;
+    std::vector<std::pair<double, double>> n_fma, v_s; // a round's FMAs over N_FMA, its bytes over V_s
+    constexpr double ps_per_s = 1e12;
+    std::multimap<double, const CaseRow *> rows; // by the swept number
     for (const CaseRow &row : statistics.cases)
         if (const std::optional<double> x = swept_value(row, sweep); x && *x > 0.0)
             rows.emplace(*x, &row);
@@ -175,10 +179,10 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
         if (row->round_over_v_s.value_or(0.0) > 0.0)
             v_s.emplace_back(x, *row->round_over_v_s);
         if (row->predicted_s)
-            forecast.add(x, row->predicted_s->value / fmas * pico, describe(*row), row->id);
+            forecast.add(x, row->predicted_s->value / fmas * ps_per_s, describe(*row), row->id);
         if (row->cold_s && row->measured)
             measured.of(*row->measured, of_regime(*row->measured, "measured, "))
-                .add(x, row->cold_s->value / fmas * pico, describe(*row), row->id);
+                .add(x, row->cold_s->value / fmas * ps_per_s, describe(*row), row->id);
     }
     for (const double x : crossings(n_fma))
         figure.references.push_back({Guide::vertical, x, fmt::format("N_FMA: a round has it at {:.3g}", x)});
@@ -193,29 +197,30 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
 
 namespace {
 
-/// Maps of one size and filters of one size: a point of a map of regimes.
+/// A point of a map of regimes, and the case that stands for it.
 struct MapPoint {
-    double size = 0.0, filters = 0.0;
+    double size = 0.0;    ///< of the square map, pixels
+    double filters = 0.0; ///< their number
     const CaseRow *row = nullptr;
 };
 
-/// Of the division's cases with one channel and filters of edge `r`, the fastest at each point, measured
-/// before forecast.
-std::vector<MapPoint> points_of(const ReportStatistics &statistics, const std::string &division, int r) {
+/// The points of the cases by `strategy` with one image, one channel, a square map and filters of r x r: of
+/// the cases at a point the fastest measured one, else the one that is forecast fastest.
+std::vector<MapPoint> points_of(const ReportStatistics &statistics, const std::string &strategy, int r) {
     std::map<std::pair<double, double>, const CaseRow *> best;
-    const auto time = [](const CaseRow &row) {
+    const auto time = [](const CaseRow &row) { // any measured time comes before any forecast
         const std::optional<Seconds> &its = row.cold_s ? row.cold_s : row.predicted_s;
         return std::pair(row.cold_s ? 0 : 1, its ? its->value : std::numeric_limits<double>::infinity());
     };
     for (const CaseRow &row : statistics.cases) {
-        if (row.baseline || row.group != division || !row.tier2)
+        if (row.baseline || row.group != strategy || !row.tier2)
             continue;
         const ConvShape shape = ConvShape::parse(row.shape);
         if (shape.c != 1 || shape.r != r || shape.s != r || shape.h != shape.w || shape.n != 1)
             continue;
-        const CaseRow *&there = best[{static_cast<double>(shape.w), static_cast<double>(shape.k)}];
-        if (there == nullptr || time(row) < time(*there))
-            there = &row;
+        const CaseRow *&fastest = best[{static_cast<double>(shape.w), static_cast<double>(shape.k)}];
+        if (fastest == nullptr || time(row) < time(*fastest))
+            fastest = &row;
     }
     std::vector<MapPoint> points;
     for (const auto &[place, row] : best)
@@ -223,25 +228,37 @@ std::vector<MapPoint> points_of(const ReportStatistics &statistics, const std::s
     return points;
 }
 
-/// The fewest filters with which the division's whole work on an SM (Th with one piece) reaches N_FMA, or its
-/// data on all SMs (D with one piece) reach V_s, on a square map; absent beyond `most`.
-std::optional<double> least_filters(const PaperBounds &paper, bool by_map, int r, int size, bool fmas,
-                                    int most) {
+/// A boundary of the papers' rule: N_FMA in FMAs of one SM, V_s in bytes of all SMs.
+enum class Boundary { n_fma, v_s };
+
+/// What a line in a map is the boundary of: filters of r x r by filter_split, or by map_split.
+struct BoundaryOf {
+    const PaperBounds &paper;
+    bool map_split;
+    int r;
+    Boundary boundary;
+};
+
+/// The fewest filters, up to `most`, with which a square map of `size` pixels reaches the boundary if the
+/// work is one piece: its FMAs on an SM (the papers' Th) reach N_FMA, or its bytes on all SMs (their D) reach
+/// V_s. Absent where `most` filters are too few.
+std::optional<double> least_filters(const BoundaryOf &of, int size, int most) {
+    const PaperBounds &paper = of.paper;
     const auto reaches = [&](int filters) {
         ConvShape shape;
         shape.h = shape.w = size;
         shape.k = filters;
-        shape.r = shape.s = r;
-        if (fmas)
-            return (by_map ? papers::th2_fmas(shape, paper.sms, 1) : papers::th1_fmas(shape, paper.sms, 1)) >=
-                   paper.n_fma;
-        return paper.sms *
-                   (by_map ? papers::d2_bytes(shape, paper.sms, 1) : papers::d1_bytes(shape, paper.sms, 1)) >=
+        shape.r = shape.s = of.r;
+        if (of.boundary == Boundary::n_fma)
+            return (of.map_split ? papers::th2_fmas(shape, paper.sms, 1)
+                                 : papers::th1_fmas(shape, paper.sms, 1)) >= paper.n_fma;
+        return paper.sms * (of.map_split ? papers::d2_bytes(shape, paper.sms, 1)
+                                         : papers::d1_bytes(shape, paper.sms, 1)) >=
                paper.v_s_bytes;
     };
     if (!reaches(most))
         return std::nullopt;
-    int low = 1, high = most; // both grow with the filters
+    int low = 1, high = most; // FMAs and bytes both grow with the filters, so halving finds the fewest
     while (low < high) {
         const int middle = low + (high - low) / 2;
         (reaches(middle) ? high : low) = reaches(middle) ? middle : middle + 1;
@@ -249,42 +266,46 @@ std::optional<double> least_filters(const PaperBounds &paper, bool by_map, int r
     return low;
 }
 
-/// Where the rule's boundary runs over the maps from `low` to `high`: a line for each stretch of it between
-/// `least` and `most` filters. Below it would run along the frame, where any number of filters is enough.
-std::vector<Series> boundary_lines(const PaperBounds &paper, bool by_map, int r, bool fmas, double low,
-                                   double high, double least, double most) {
+/// The boundary as a curve over the sizes of maps (x) in the frame of a plot: a series for each stretch that
+/// lies between the frame's lower and upper end. Where any number of filters is enough, the curve would run
+/// along the lower end, so it is left out.
+std::vector<Series> boundary_lines(const BoundaryOf &of, const Axis &x, const Axis &y) {
+    const double low = *x.low, high = *x.high, least = *y.low, most = *y.high;
+    const bool fmas = of.boundary == Boundary::n_fma;
     const Series empty{fmas ? "N_FMA in one piece" : "V_s in one piece",
                        fmas ? std::size_t{4} : std::size_t{5}, Drawn::curve};
     std::vector<Series> lines = {empty};
-    constexpr double steps = 120.0;
-    bool left = true; // the frame, or not yet in it
+    constexpr double steps = 120.0; // points of a curve: enough to look smooth
+    bool outside = true;            // whether the point before lay outside of the frame
     for (double i = 0.0; i <= steps; ++i) {
         const double size = std::round(low * std::pow(high / low, i / steps));
         const std::optional<double> filters =
-            least_filters(paper, by_map, r, static_cast<int>(size), fmas, static_cast<int>(std::ceil(most)));
-        if (size < r || !filters)
+            least_filters(of, static_cast<int>(size), static_cast<int>(std::ceil(most)));
+        if (size < of.r || !filters)
             continue;
         const std::vector<Point> &points = lines.back().points;
         if (!points.empty() && points.back().x == size)
             continue;
         const bool inside = *filters > least && *filters <= most;
-        if (inside || !left) // the first beyond the frame leads to it
+        if (inside || !outside) // the first point outside leads the curve to the frame
             lines.back().add(
                 size, std::clamp(*filters, least, most),
                 fmt::format("{} from {:.0f} filters on a map of {:.0f}", empty.name, *filters, size));
-        if (!inside && !left)
+        if (!inside && !outside)
             lines.push_back(empty);
-        left = !inside;
+        outside = !inside;
     }
     std::erase_if(lines, [](const Series &line) { return line.points.size() < 2; });
     return lines;
 }
 
+/// Whose opinion on the regime a plot of a map shows.
 struct Opinion {
     const char *name;
     std::optional<Regime> CaseRow::*regime;
 };
 
+/// The plot of one opinion: a mark at each point in the colour of the regime, hollow for exposed.
 Panel opinion_panel(const Opinion &opinion, const std::vector<MapPoint> &points) {
     SeriesBy<Regime> series;
     for (const MapPoint &point : points)
@@ -299,14 +320,16 @@ Panel opinion_panel(const Opinion &opinion, const std::vector<MapPoint> &points)
     return {opinion.name, series.take()};
 }
 
-std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::string &division, int r) {
-    const std::vector<MapPoint> points = points_of(statistics, division, r);
-    constexpr std::size_t fewest = 5; // fewer say nothing of a plane
+/// The map of `strategy`, filter_split or map_split, with filters of r x r; absent where the run has too few
+/// such shapes. The statistics have PaperBounds.
+std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::string &strategy, int r) {
+    const std::vector<MapPoint> points = points_of(statistics, strategy, r);
+    constexpr std::size_t fewest = 5; // chosen: fewer points say nothing of a plane
     if (points.size() < fewest)
         return std::nullopt;
     Figure figure = explained_figure("regime_map");
-    figure.id += fmt::format("_{}_{}x{}", division, r, r);
-    figure.title += fmt::format(" of {} with filters of {} x {}", division, r, r);
+    figure.id += fmt::format("_{}_{}x{}", strategy, r, r);
+    figure.title += fmt::format(" of {} with filters of {} x {}", strategy, r, r);
     double low = std::ranges::min(points, {}, &MapPoint::size).size,
            high = std::ranges::max(points, {}, &MapPoint::size).size,
            least = std::ranges::min(points, {}, &MapPoint::filters).filters,
@@ -319,9 +342,9 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
           Opinion{"forecast", &CaseRow::tier2}, Opinion{"measured", &CaseRow::measured}})
         if (Panel panel = opinion_panel(opinion, points); !panel.series.empty())
             figure.panels.push_back(std::move(panel));
-    const bool by_map = division == "map_split";
-    for (const bool fmas : {true, false})
-        append(figure.series, boundary_lines(*statistics.paper, by_map, r, fmas, low, high, least, most));
+    for (const Boundary boundary : {Boundary::n_fma, Boundary::v_s})
+        append(figure.series,
+               boundary_lines({*statistics.paper, strategy == "map_split", r, boundary}, figure.x, figure.y));
     figure.caption += fmt::format(" N_FMA is {} FMAs an SM, V_s {} bytes on {} SMs.", statistics.paper->n_fma,
                                   statistics.paper->v_s_bytes, statistics.paper->sms);
     return figure;
@@ -333,9 +356,9 @@ std::vector<Figure> regime_maps(const ReportStatistics &statistics) {
     std::vector<Figure> maps;
     if (!statistics.paper)
         return maps;
-    for (const char *division : {"filter_split", "map_split"})
-        for (const int r : {1, 3, 5})
-            if (std::optional<Figure> map = regime_map(statistics, division, r))
+    for (const char *strategy : {"filter_split", "map_split"})
+        for (const int r : {1, 3, 5}) // the edges of filters that Chang measured
+            if (std::optional<Figure> map = regime_map(statistics, strategy, r))
                 maps.push_back(std::move(*map));
     return maps;
 }

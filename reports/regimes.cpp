@@ -27,30 +27,35 @@ constexpr std::size_t index_of(Regime regime) {
 }
 static_assert(index_of(Regime::compute_hidden) == 0 && index_of(Regime::exposed) == 2);
 
+/// One of the ways to forecast a regime.
 struct Opinion {
-    const char *name;
+    const char *name; ///< RegimeStatistics::opinion
     std::optional<Regime> Regimes::*member;
 };
 constexpr std::array<Opinion, 3> opinions = {
     {{"paper", &Regimes::paper}, {"physical", &Regimes::physical}, {"forecast", &Regimes::tier2}}};
 
-struct Judged {
+/// A case of ours that has a forecast, and a regime by the counters of its cold measurement.
+struct CountedCase {
     const Case *item;
     const Measurement *cold;
-    std::string group;
+    std::string group; ///< the strategy without its knobs
 };
 
+/// How often an opinion agrees with the counters, over the cases of a strategy or of "all". Cohen's kappa is
+/// (agreement - chance) / (1 - chance), where chance is the agreement if both said their regimes at random,
+/// each as often as it does. n is 0 where the opinion said nothing.
 RegimeStatistics agreement(const Opinion &opinion, const std::string &group,
-                           const std::vector<Judged> &cases) {
-    std::array<std::array<double, 3>, 3> table{}; // measured, forecast
+                           const std::vector<CountedCase> &cases) {
+    std::array<std::array<double, 3>, 3> table{}; // cases by [measured regime][forecast regime]
     RegimeStatistics out;
     out.opinion = opinion.name;
     out.group = group;
-    for (const Judged &judged : cases) {
-        const std::optional<Regimes> &regimes = judged.item->prediction->regimes;
-        if ((group != "all" && judged.group != group) || !regimes || !((*regimes).*opinion.member))
+    for (const CountedCase &counted : cases) {
+        const std::optional<Regimes> &regimes = counted.item->prediction->regimes;
+        if ((group != "all" && counted.group != group) || !regimes || !((*regimes).*opinion.member))
             continue;
-        table[index_of(*judged.cold->regime)][index_of(*((*regimes).*opinion.member))] += 1.0;
+        table[index_of(*counted.cold->regime)][index_of(*((*regimes).*opinion.member))] += 1.0;
         ++out.n;
     }
     if (out.n == 0)
@@ -84,18 +89,19 @@ RegimeStatistics agreement(const Opinion &opinion, const std::string &group,
     return out;
 }
 
-/// "selected" issued: no stall.
+/// A warp with this reason issued its instruction, so it did not stall.
 constexpr const char *issued = "selected";
 
-std::vector<StallStatistics> stalls_of(Regime regime, const std::vector<Judged> &cases) {
-    std::map<std::string, double> shares;
+/// What warps waited for in the cases measured as `regime`, the largest share first.
+std::vector<StallStatistics> stalls_of(Regime regime, const std::vector<CountedCase> &cases) {
+    std::map<std::string, double> shares; // of each reason, summed over the cases
     std::int64_t n = 0;
-    for (const Judged &judged : cases) {
-        if (*judged.cold->regime != regime || !judged.cold->counters)
+    for (const CountedCase &counted : cases) {
+        if (*counted.cold->regime != regime || !counted.cold->counters)
             continue;
         std::map<std::string, double> waiting;
         double total = 0.0;
-        for (const auto &[name, value] : *judged.cold->counters)
+        for (const auto &[name, value] : *counted.cold->counters)
             if (const std::string reason = stall_reason(name); !reason.empty() && reason != issued) {
                 waiting[reason] = value;
                 total += value;
@@ -144,7 +150,7 @@ const RegimeStatistics *over_all(const RegimeTables &tables, const std::string &
 }
 
 RegimeTables regimes_of(const Run &run) {
-    std::vector<Judged> cases;
+    std::vector<CountedCase> cases;
     std::vector<std::string> groups = {"all"};
     for (const Case &item : run.cases) {
         const Measurement *cold = item.measured(L2State::cold);

@@ -44,7 +44,7 @@ struct StallStatistics {
     CONVCAST_MEMBERS(StallStatistics, measured, reason, n, share)
 };
 
-/// What an agreement is worth: "kappa 0.763; always saying exposed agrees on 2273". Of a row with cases.
+/// Says what an agreement is worth: "kappa 0.763; always saying exposed agrees on 2273". The row has cases.
 std::string worth_of(const RegimeStatistics &row);
 
 struct RegimeTables {
@@ -54,12 +54,14 @@ struct RegimeTables {
     CONVCAST_MEMBERS(RegimeTables, opinions, stalls)
 };
 
+/// Cases that a strategy needs for rows of its own; chosen: of fewer, a kappa says little.
 inline constexpr std::int64_t least_regime_cases = 30;
 
-/// What warps wait for, of a counter's name: "long_scoreboard"; empty of another counter.
+/// The reason in the name of a counter of stalled warps, "long_scoreboard"; "" for any other counter.
 std::string stall_reason(const std::string &counter);
 
-/// Of our own strategies' ok cases, cold. Empty where nothing was counted.
+/// Sets the regimes that were forecast beside those that the counters of the cold measurement say, for the ok
+/// cases of our own strategies. The tables are empty where nothing was counted.
 RegimeTables regimes_of(const Run &run);
 
 /// The row of an opinion over all strategies; nullptr where it said nothing.

@@ -25,43 +25,45 @@ namespace {
 constexpr double mega = 1e-6; ///< MB per B
 constexpr double percent = 100.0;
 
-/// The points of our own cases by regime: what the counters say, else what the forecast says.
+/// Puts the points of our own cases into a series for each regime: the one that the counters say, else the
+/// forecast one. `make_point` gives the point of a row, or none; `strategy` "" stands for all strategies.
 template <class MakePoint>
 std::vector<Series> by_regime(const ReportStatistics &statistics, const std::string &strategy,
-                              MakePoint point) {
+                              MakePoint make_point) {
     SeriesBy<std::size_t> regimes;
     for (const CaseRow &row : statistics.cases) {
         if (row.baseline || (!strategy.empty() && row.group != strategy))
             continue;
-        const std::optional<Point> p = point(row);
-        if (!p)
+        const std::optional<Point> point = make_point(row);
+        if (!point)
             continue;
         const std::optional<Regime> regime = row.measured ? row.measured : row.tier2;
-        constexpr std::size_t unknown = 3;
+        constexpr std::size_t unknown = 3; // the first style behind those of the regimes
         const std::size_t style = regime ? static_cast<std::size_t>(*regime) : unknown;
-        regimes.of(style, {regime ? words_of(*regime) : "regime unknown", style}).points.push_back(*p);
+        regimes.of(style, {regime ? words_of(*regime) : "regime unknown", style}).points.push_back(*point);
     }
     std::vector<Series> out = regimes.take();
-    // Few marks lie on many, not under them.
+    // Later series cover earlier ones: the one with the fewest marks is drawn last.
     std::ranges::stable_sort(out, std::greater(), [](const Series &series) { return series.points.size(); });
     return out;
 }
 
-/// A case with both times at its measured time, as high as `value` says.
-template <class Value> auto at_measured_time(Value value) {
-    return [value](const CaseRow &row) -> std::optional<Point> {
-        if (!row.error)
+/// Makes points for by_regime of cases with both times: x is the cold time, µs, y is `y_of(row)`.
+template <class YOf> auto at_measured_time(YOf y_of) {
+    return [y_of](const CaseRow &row) -> std::optional<Point> {
+        if (!row.error) // present where both times are
             return std::nullopt;
-        return Point{row.cold_s->value * us_per_s, value(row), describe(row), row.id};
+        return Point{row.cold_s->value * us_per_s, y_of(row), describe(row), row.id};
     };
 }
 
-/// 1, 2 or 5 times a power of ten around the values, the same for both axes, so that the diagonal is one.
+/// Gives both logarithmic axes the same range around all points, so that y = x is the plot's diagonal. The
+/// ends are 1, 2 or 5 times a power of ten.
 void square_axes(Figure &figure) {
     double low = 0.0, high = 0.0;
     for (const Series &series : figure.series)
         for (const Point &point : series.points)
-            if (const double least = std::min(point.x, point.y); least > 0.0) { // others are at the edge
+            if (const double least = std::min(point.x, point.y); least > 0.0) { // 0 is on no logarithmic axis
                 low = low > 0.0 ? std::min(low, least) : least;
                 high = std::max({high, point.x, point.y});
             }
@@ -73,8 +75,8 @@ void square_axes(Figure &figure) {
     figure.x.high = figure.y.high = high > low ? high : 10.0 * low;
 }
 
-/// The end of an error axis, %: room for nine cases in ten and half as much again; the rest stands at the
-/// edge, so that one bad forecast does not squeeze all others.
+/// Where an axis of errors ends, in %: 25, 50 or 100, so that nine cases in ten fill at most two thirds of
+/// it. Points beyond are drawn at the edge, so that one bad forecast does not squeeze all others.
 double error_limit(const ReportStatistics &statistics) {
     if (const ErrorStatistics *all = statistics.errors_of("all"))
         for (const double limit : {25.0, 50.0})
@@ -83,12 +85,13 @@ double error_limit(const ReportStatistics &statistics) {
     return 100.0;
 }
 
+/// The end of a caption: " 12 cases."
 std::string cases_text(std::size_t n) {
     return " " + count(std::int64_t(n), "case", "cases") + ".";
 }
 
-/// What has no place on logarithmic axes: " Not drawn: 12 forecast as 0, 3 counted as 0, 20 that are 0 in
-/// both."
+/// Counts the points that logarithmic axes cannot show, x counted and y forecast, for the end of a caption:
+/// " Not drawn: 12 forecast as 0, 3 counted as 0, 20 that are 0 in both." "" if there are none.
 std::string zeros_text(const Figure &figure) {
     std::size_t forecast = 0, counted = 0, both = 0;
     for (const Series &series : figure.series)
@@ -105,12 +108,13 @@ std::string zeros_text(const Figure &figure) {
     return text.empty() ? text : text + ".";
 }
 
-/// The middle of the sorted errors of a model, as its curve passes 50 %.
-double middle_error(const Series &series) {
-    return series.points[(series.points.size() - 1) / 2].x;
+/// The median error of a model, %: where its curve of error_cdf, which has points, passes 50 %.
+double middle_error(const Series &curve) {
+    return curve.points[(curve.points.size() - 1) / 2].x;
 }
 
-/// One study's shapes with the gains its paper published; the study "" holds the shapes of none.
+/// Our speed-up over cuDNN, a row for each shape of `study`, with the averages that the study's paper
+/// published as lines. The study with the id "" stands for the shapes that belong to none.
 Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
     Figure figure = explained_figure("speedup");
     figure.id += "_" + (study.id.empty() ? "other_shapes" : file_name(study.id));
@@ -121,9 +125,9 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
             figure.references.push_back({Guide::vertical, *gain.average,
                                          fmt::format("published average {} ({}, {})", times(*gain.average),
                                                      gain.gpu, gain.baseline)});
-    Series all{"over its fastest algorithm", 0},
-        direct{"over its fastest without Winograd and FFT", 1, Drawn::points, true},
-        papers{"the paper's kernel, as run, over its fastest algorithm", 2};
+    Series all{.name = "over its fastest algorithm", .style = 0},
+        direct{.name = "over its fastest without Winograd and FFT", .style = 1, .hollow = true},
+        papers{.name = "the paper's kernel, as run, over its fastest algorithm", .style = 2};
     const auto add = [](Series &series, const ShapeRow &shape, double row, std::optional<double> speedup,
                         const std::string &over, std::optional<std::int64_t> id) {
         if (speedup)
@@ -151,18 +155,19 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
     return figure;
 }
 
-/// Predicted against counted bytes, reads filled and writes hollow; `level` is "l2" or "dram".
+/// Forecast against counted MB, a mark a case: reads filled, writes hollow; `level` is "l2" or "dram".
 Figure work_bytes(const ReportStatistics &statistics, const std::string &level) {
     const std::string name = level == "l2" ? "L2" : "DRAM";
     Figure figure = explained_figure("work_" + level);
     figure.references = {{Guide::diagonal, 1.0, "predicted = counted"}};
     figure.square = true;
-    bool said = false;
+    bool has_title = false; // which is about the reads, or about the writes where no read can be compared
     for (const bool write : {false, true}) {
         const char *which = write ? "write" : "read";
-        Series series{fmt::format("{}s", which), write ? std::size_t{1} : std::size_t{0}, Drawn::points,
-                      write};
-        std::vector<double> off;
+        Series series{.name = fmt::format("{}s", which),
+                      .style = write ? std::size_t{1} : std::size_t{0},
+                      .hollow = write};
+        std::vector<double> off; // |forecast / counted - 1|
         for (const WorkRow &work : statistics.work) {
             if (work.quantity != fmt::format("{}_{}_bytes", level, which))
                 continue;
@@ -174,10 +179,10 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
             if (work.counted > 0.0)
                 off.push_back(std::abs(work.predicted / work.counted - 1.0));
         }
-        if (!off.empty() && !said) // of the reads, where there are some
+        if (!off.empty() && !has_title)
             figure.title = fmt::format("{} {}: half of the forecasts within {:.1f} % of the counters", name,
                                        series.name, percent * percentile(off, 0.5));
-        said = said || !off.empty();
+        has_title = has_title || !off.empty();
         figure.add_drawn({std::move(series)});
     }
     figure.tallies_zeros = true;
@@ -186,24 +191,26 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
     return figure;
 }
 
-/// The bars of a case's forecast, with the measured time as a line.
+/// The waterfall of a case's forecast, x in µs: a bar for each part, which begins where the part above it
+/// ends, and below them one for the whole forecast. The measured time, if there is one, is a vertical line.
 Figure waterfall_of(const CaseRow &row) {
     Figure figure = explained_figure("waterfall");
     figure.id += "_" + std::to_string(row.id);
     figure.title += ": " + row.shape + " " + row.name;
     Series parts{"part of the forecast", styles::context, Drawn::bars},
         total{"forecast", styles::forecast, Drawn::bars};
-    parts.unlisted = total.unlisted = true; // the rows say it
-    double sum = 0.0;
+    parts.unlisted = total.unlisted = true; // the name of each row says what its bar is
+    Seconds end_s(0.0);
     for (const WaterfallBar &bar : row.waterfall) {
-        const double from = sum;
-        sum += bar.added_s.value;
-        parts.add_bar(from * us_per_s, sum * us_per_s, figure.add_row(bar.name),
+        const Seconds begin_s = end_s;
+        end_s += bar.added_s;
+        parts.add_bar(begin_s.value * us_per_s, end_s.value * us_per_s, figure.add_row(bar.name),
                       bar.name + ": " + microseconds(bar.added_s) + " µs");
     }
+    // Only this bar stands for the case and has its id: a part shows its own time when it is hovered.
     if (!row.waterfall.empty())
-        total.add_bar(0.0, sum * us_per_s, figure.add_row("forecast"),
-                      "forecast: " + microseconds(Seconds(sum)) + " µs", row.id);
+        total.add_bar(0.0, end_s.value * us_per_s, figure.add_row("forecast"),
+                      "forecast: " + microseconds(end_s) + " µs", row.id);
     if (row.cold_s)
         figure.references = {{Guide::vertical, row.cold_s->value * us_per_s,
                               "measured, cold L2: " + microseconds(*row.cold_s) + " µs"}};
@@ -211,8 +218,8 @@ Figure waterfall_of(const CaseRow &row) {
     return figure;
 }
 
-/// The case whose waterfall stands for the run: the one with the median error, else the first with a
-/// forecast; nullptr where no case has a term.
+/// The case whose waterfall stands for the run: the one with the median error or, where nothing was measured,
+/// the first with a waterfall; nullptr where no case has one.
 const CaseRow *typical_case(const ReportStatistics &statistics) {
     std::vector<std::pair<double, std::int64_t>> errors;
     for (const CaseRow &row : statistics.cases)
@@ -247,6 +254,7 @@ Figure predicted_vs_measured(const ReportStatistics &statistics) {
                   at_measured_time([](const CaseRow &row) { return row.predicted_s->value * us_per_s; }));
     figure.caption += cases_text(figure.point_count());
     if (const ErrorStatistics *all = statistics.errors_of("all"))
+        // Rounded up, so that the title is true; up to 0.05 % more is what one decimal rounds away.
         figure.title = fmt::format("9 of 10 forecasts are within {:.0f} % of the measured time",
                                    std::ceil(percent * *all->p90 - 0.05));
     square_axes(figure);
@@ -291,6 +299,7 @@ Figure error_cdf(const ReportStatistics &statistics) {
                                signed_percent(*time / *row.cold_s - 1.0),
                            row.id);
         std::ranges::stable_sort(series.points, {}, &Point::x);
+        // y: the share of the cases that have at most this error, in %
         for (std::size_t i = 0; i < series.points.size(); ++i)
             series.points[i].y =
                 percent * static_cast<double>(i + 1) / static_cast<double>(series.points.size());
@@ -332,8 +341,9 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
         return std::ranges::any_of(statistics.cases,
                                    [&](const CaseRow &row) { return row.study.value_or("") == study; });
     };
+    // A speed-up figure also for shapes of a study that is not in `studies`, and for shapes of none (id "").
     std::vector<Study> of_speed(studies.begin(), studies.end());
-    for (const ShapeRow &shape : statistics.shapes) // of a study that was not handed in, or of none
+    for (const ShapeRow &shape : statistics.shapes)
         if (const std::string id = shape.study.value_or("");
             first_with(of_speed, &Study::id, id) == nullptr) {
             of_speed.emplace_back().id = id;

@@ -16,13 +16,13 @@ Table times_table(const Accuracy &accuracy);
 Table work_table(const Accuracy &accuracy);
 Table rankings_table(const Accuracy &accuracy);
 
-/// Against cuDNN by study, those lines that compare anything.
+/// Our speed-ups over cuDNN, a row for each study and choice of cuDNN's that compares anything.
 Table speedups_table(const std::vector<SpeedupStatistics> &speedups);
 
-/// What each opinion on the regime said where the counters say one, over all strategies.
+/// How often each opinion said which regime, by the regime that the counters say, over all strategies.
 Table said_regimes_table(const RegimeTables &tables);
-/// How often each opinion agrees with the counters, by strategy. "always one": what always saying the regime
-/// that was measured most often would agree with.
+/// How often each opinion agrees with the counters, by strategy. "always one" is the agreement of always
+/// saying the regime that was measured most often.
 Table regimes_table(const RegimeTables &tables);
 /// What warps wait for in each measured regime, down to a share of 5 %.
 Table stalls_table(const RegimeTables &tables);

@@ -31,11 +31,12 @@
 namespace convcast {
 namespace {
 
-/// A time that a ratio can be made of; a broken document may carry others.
+/// The time if it is finite and above 0, as a ratio needs: a broken document may carry others.
 std::optional<Seconds> usable(std::optional<Seconds> time) {
     return time && std::isfinite(time->value) && time->value > 0.0 ? time : std::nullopt;
 }
 
+/// The study that a case names, else the first of `studies` that lists its shape; absent where none does.
 std::optional<std::string> study_of(const Case &c, std::span<const Study> studies) {
     if (c.study)
         return c.study;
@@ -45,12 +46,14 @@ std::optional<std::string> study_of(const Case &c, std::span<const Study> studie
     return study != nullptr ? std::optional(study->id) : std::nullopt;
 }
 
-/// By the forecast's multiply-adds and by the peak that its share is of: a document's shape may be none.
+/// The rates that the cold measurement reached, per byte by what its counters say. The number of FMAs and the
+/// peak are those behind the forecast's rates in `row`, because the text of a document's shape may be broken.
+/// Absent where the row has no such rates.
 std::optional<Rates> measured_rates_of(const Measurement &cold, Seconds cold_s, const CaseRow &row) {
     if (!row.rates || !row.rates->flop_per_s || !row.predicted_s)
         return std::nullopt;
     const double slower = cold_s / *row.predicted_s,
-                 fmas = *row.rates->flop_per_s * row.predicted_s->value / 2.0;
+                 fmas = *row.rates->flop_per_s * row.predicted_s->value / 2.0; // one FMA is two operations
     Rates rates;
     rates.flop_per_s = *row.rates->flop_per_s / slower;
     if (row.rates->peak_share)
@@ -78,6 +81,7 @@ std::int64_t count_in(const Study *study, const std::string &shape) {
     return 1;
 }
 
+/// The row of a case, which is the one with the number `id` in Run::cases. Measured times only of an ok case.
 CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     CaseRow row;
     row.id = id;
@@ -143,7 +147,8 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     return row;
 }
 
-/// Of one group, or of all strategies without one; `predicted` picks the tier.
+/// How far the times `predicted` of our cases are off: of the strategy `group`, or of all where it is absent.
+/// `name` is what the statistics call them.
 ErrorStatistics errors_of(const std::string &name, const std::optional<std::string> &group,
                           const std::vector<CaseRow> &rows, std::optional<Seconds> CaseRow::*predicted) {
     ErrorStatistics out;
@@ -174,7 +179,7 @@ ErrorStatistics errors_of(const std::string &name, const std::optional<std::stri
     return out;
 }
 
-/// Groups of the strategies in the order in which they first appear.
+/// The strategies without their knobs, in the order in which they first appear.
 std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
     std::vector<std::string> groups;
     for (const CaseRow &row : rows)
@@ -183,23 +188,23 @@ std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
     return groups;
 }
 
-/// In other arithmetic than everything else: apart, in every comparison.
+/// cuDNN with TF32, which is less accurate than FP32: nothing in FP32 is compared with it.
 constexpr const char *tensor_core_baseline = "cudnn:tf32";
 
-/// Its tensors lay in NHWC and KRSC before the call, so no bringing them there is in its time.
+/// cuDNN's plan for tensors that lie in NHWC and KRSC before the call: its time holds no change of layout.
 constexpr const char *other_layout_baseline = "cudnn:graph_nhwc";
 
-/// In true FP32, and in one of the two layouts.
+/// Whether we are compared with this baseline, which is not TF32: cuDNN in FP32, in either layout.
 bool is_compared(const std::string &baseline) {
-    return baseline.starts_with("cudnn:") && baseline != "cudnn:half"; // which may use tensor cores
+    return baseline.starts_with("cudnn:") && baseline != "cudnn:half"; // "half" may use tensor cores
 }
 
 bool on_tensor_cores(const CaseRow &row) {
     return row.baseline ? row.name == tensor_core_baseline : uses_tensor_cores(row.group);
 }
 
-/// cuDNN's numerical notes of the plan that was picked from its graph interface ("none", "WINOGRAD", ...), as
-/// `detail` has them between "; notes " and the next ";". Absent where it does not tell.
+/// cuDNN's numerical notes on the plan that was picked from its graph interface ("none", "WINOGRAD", ...):
+/// CaseRow::detail has them between "; notes " and the next ";". Absent where it has none.
 std::optional<std::string> plan_notes(const CaseRow &row) {
     constexpr std::string_view before = "; notes ";
     const std::string detail = row.detail.value_or("");
@@ -210,17 +215,19 @@ std::optional<std::string> plan_notes(const CaseRow &row) {
     return detail.substr(begin, detail.find(';', begin) - begin);
 }
 
+/// Whether there are notes and they do not name `note`: without notes a plan may be anything.
 bool lacks(const std::optional<std::string> &notes, std::string_view note) {
     return notes && notes->find(note) == std::string::npos;
 }
 
-/// A plan that was picked as the fastest of all is what its notes say; without notes it may be anything.
-/// cuDNN's named forward algorithms all give the same bits every time.
+/// Whether a case of cuDNN gives the same bits every time. Its named forward algorithms all do; a plan of the
+/// graph interface does if it was picked for that, or by its notes.
 bool is_deterministic(const CaseRow &row) {
     return !row.name.starts_with("cudnn:graph") || row.name == "cudnn:graph_deterministic" ||
            lacks(plan_notes(row), "NONDETERMINISTIC");
 }
 
+/// Whether a case of cuDNN does the multiply-adds of the direct convolution, without Winograd and FFT.
 bool is_direct(const CaseRow &row) {
     if (row.name.starts_with("cudnn:graph"))
         return row.name == "cudnn:graph_direct" ||
@@ -228,13 +235,14 @@ bool is_direct(const CaseRow &row) {
     return row.name.find("winograd") == std::string::npos && row.name.find("fft") == std::string::npos;
 }
 
+/// Makes `row` the best one, by its id, if there is none yet or its cold time, which it has, is shorter.
 void keep_fastest(std::optional<std::int64_t> &best, const CaseRow &row, const std::vector<CaseRow> &rows) {
     if (!best || row.cold_s->value < rows[static_cast<std::size_t>(*best)].cold_s->value)
         best = row.id;
 }
 
-/// Whether a case is of the kernel that its study's paper proposes for the shape: of two, the one that the
-/// paper's rule takes.
+/// Whether a case is of the kernel that its study's paper proposes for the shape. Where the paper has
+/// several, it is the one that the paper's rule takes: Rules::method counts them from 1.
 bool is_papers_own(const CaseRow &row, const Case &item, std::span<const Study> studies) {
     const Study *study = study_named(row.study.value_or(""), studies);
     if (study == nullptr)
@@ -260,12 +268,13 @@ constexpr Rival rivals[] = {
     {"cudnn without Winograd and FFT", &ShapeRow::cudnn_direct, &ShapeRow::speedup_direct},
 };
 
+/// A row for each shape of each study, in the order of the studies, then for the run's other shapes.
 std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows,
                                 std::span<const Study> studies) {
     std::vector<ShapeRow> shapes;
-    std::map<std::pair<std::string, std::string>, std::size_t> place;
+    std::map<std::pair<std::string, std::string>, std::size_t> place; // of a study's shape in `shapes`
     for (const Study &study : studies)
-        for (const std::string &shape : study.shapes) // one that is listed twice has one row
+        for (const std::string &shape : study.shapes) // a shape that a study lists twice has one row
             if (place.try_emplace({study.id, shape}, shapes.size()).second)
                 shapes.emplace_back().study = study.id, shapes.back().shape = shape;
     for (const CaseRow &row : rows) {
@@ -305,6 +314,7 @@ std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows
             shape.speedup_papers = seconds(*shape.cudnn) / seconds(*shape.papers);
         if (shape.ours && shape.ours_tensor_cores)
             shape.speedup_tensor_cores = seconds(*shape.ours) / seconds(*shape.ours_tensor_cores);
+        // Which setting the forecast takes can be said only where it has a time for every measured one.
         const std::vector<const CaseRow *> &settings = timed[{shape.study, shape.shape}];
         if (settings.size() >= 2 &&
             std::ranges::all_of(settings, [](const CaseRow *row) { return row->predicted_s.has_value(); })) {
@@ -315,6 +325,8 @@ std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows
     return shapes;
 }
 
+/// The statistics of one speed-up of ShapeRow over the shapes of `study`: a study's id, "other shapes" for
+/// those of none, or "all". `ours` and `against` say in words what is compared.
 SpeedupStatistics speedups_of(const std::string &study, const std::string &ours, const std::string &against,
                               std::optional<double> ShapeRow::*speedup, const std::vector<ShapeRow> &shapes) {
     SpeedupStatistics out;
@@ -341,6 +353,8 @@ SpeedupStatistics speedups_of(const std::string &study, const std::string &ours,
     return out;
 }
 
+/// The time of all layers of a network, each by the case of its shape that `which` names; absent where a
+/// shape has no such case. Every shape of the study has its count.
 std::optional<Seconds> network_sum(const Study &study, std::optional<std::int64_t> ShapeRow::*which,
                                    const std::vector<ShapeRow> &shapes, const std::vector<CaseRow> &rows) {
     Seconds sum(0.0);
@@ -360,7 +374,7 @@ std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
                                            const std::vector<CaseRow> &rows) {
     std::vector<NetworkStatistics> networks;
     for (const Study &study : studies) {
-        if (study.counts.empty())
+        if (study.counts.empty()) // only a study of a network counts its layers
             continue;
         NetworkStatistics &out = networks.emplace_back();
         out.study = study.id;
@@ -384,7 +398,8 @@ std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
     return networks;
 }
 
-std::vector<WorkRow> work_of(const Run &run) {
+/// Every quantity of Work that an ok case has both forecast and counted in its cold measurement.
+std::vector<WorkRow> work_rows(const Run &run) {
     std::vector<WorkRow> rows;
     for (std::size_t i = 0; i < run.cases.size(); ++i) {
         const Case &c = run.cases[i];
@@ -402,6 +417,7 @@ std::vector<WorkRow> work_of(const Run &run) {
     return rows;
 }
 
+/// How far forecasts of work are off, by strategy and quantity. `rows` are the run's cases.
 std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
                                            const std::vector<CaseRow> &rows) {
     std::map<std::string, std::vector<WorkStatistics>> of_group; // in the order in which they first come
@@ -411,6 +427,7 @@ std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
         WorkStatistics *known = first_with(of_group[group], &WorkStatistics::quantity, w.quantity);
         WorkStatistics &its = known != nullptr ? *known : of_group[group].emplace_back();
         its.group = group, its.quantity = w.quantity;
+        // Two zeros agree; one zero gives no ratio.
         const double ratio = w.predicted == 0.0 && w.counted == 0.0 ? 1.0 : w.predicted / w.counted;
         if (!std::isfinite(ratio) || ratio <= 0.0) {
             ++its.zero;
@@ -435,8 +452,9 @@ std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
     return out;
 }
 
+/// How many cases became what, and why: ours first, then the baselines, each by name.
 std::vector<StatusCount> statuses_of(const std::vector<CaseRow> &rows) {
-    std::map<std::tuple<bool, std::string, Status, std::string>, std::int64_t> counts;
+    std::map<std::tuple<bool, std::string, Status, std::string>, std::int64_t> counts; // in this order
     for (const CaseRow &row : rows)
         ++counts[{row.baseline, row.group, row.status,
                   row.status == Status::ok ? "" : row.reason.value_or("")}];
@@ -446,11 +464,13 @@ std::vector<StatusCount> statuses_of(const std::vector<CaseRow> &rows) {
     return out;
 }
 
+/// The boundaries of the papers' rule by the first forecast that has them. It does not have the number of
+/// SMs: that follows from V_s, which is 4 bytes for every thread of the GPU (T6).
 std::optional<PaperBounds> bounds_of(const Run &run) {
     for (const Case &item : run.cases)
         if (item.prediction && item.prediction->rules) {
             const Rules &rules = *item.prediction->rules;
-            constexpr std::int64_t bytes_per_thread = 4; // T6: V_s is a float of every thread of the GPU
+            constexpr std::int64_t bytes_per_thread = 4;
             if (rules.n_fma && rules.v_s_bytes && rules.threads_per_sm && *rules.threads_per_sm > 0)
                 return PaperBounds{*rules.n_fma, *rules.v_s_bytes,
                                    *rules.v_s_bytes / (bytes_per_thread * *rules.threads_per_sm)};
@@ -460,9 +480,9 @@ std::optional<PaperBounds> bounds_of(const Run &run) {
 
 } // namespace
 
-std::string knobs_text(const std::string &setting) {
-    const std::size_t colon = setting.find(':');
-    return colon == std::string::npos ? setting : setting.substr(colon + 1);
+std::string knobs_text(const std::string &strategy) {
+    const std::size_t colon = strategy.find(':');
+    return colon == std::string::npos ? strategy : strategy.substr(colon + 1);
 }
 
 std::int64_t knob_value(const std::string &strategy, const std::string &knob) {
@@ -513,7 +533,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         out.cases.push_back(row_of(run.cases[i], static_cast<std::int64_t>(i), studies));
     out.shapes = shapes_of(run, out.cases, studies);
-    std::map<std::pair<std::string, std::string>, Seconds> cudnn;
+    std::map<std::pair<std::string, std::string>, Seconds> cudnn; // the fastest on NCHW of a study's shape
     for (const ShapeRow &shape : out.shapes)
         if (shape.cudnn)
             cudnn[{shape.study.value_or(""), shape.shape}] =
@@ -534,24 +554,24 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
     if (names.size() > 1)
         names.emplace_back("all");
     for (const std::string &name : names) {
-        const auto add = [&](const std::string &ours, const char *against,
-                             std::optional<double> ShapeRow::*speedup, bool always) {
+        for (const Rival &rival : rivals) // with a line also where no shape was compared
+            out.speedups.push_back(speedups_of(name, "our fastest", rival.name, rival.speedup, out.shapes));
+        const auto add_compared = [&](const std::string &ours, const char *against,
+                                      std::optional<double> ShapeRow::*speedup) {
             SpeedupStatistics its = speedups_of(name, ours, against, speedup, out.shapes);
-            if (always || its.n > 0)
+            if (its.n > 0)
                 out.speedups.push_back(std::move(its));
         };
-        for (const Rival &rival : rivals)
-            add("our fastest", rival.name, rival.speedup, true);
         if (const Study *study = study_named(name, studies);
             study != nullptr && !study->paper_kernels.empty())
             // In the settings of the run, which are not the paper's own unless the run was given those.
-            add(join(study->paper_kernels, "/") + ", as run", "cudnn", &ShapeRow::speedup_papers, false);
-        add("ours on tensor cores", "ours without tensor cores", &ShapeRow::speedup_tensor_cores, false);
+            add_compared(join(study->paper_kernels, "/") + ", as run", "cudnn", &ShapeRow::speedup_papers);
+        add_compared("ours on tensor cores", "ours without tensor cores", &ShapeRow::speedup_tensor_cores);
     }
     out.networks = networks_of(studies, out.shapes, out.cases);
     out.accuracy = accuracy_of(run, judged);
     out.timelines = timeline_rows(run);
-    out.work = work_of(run);
+    out.work = work_rows(run);
     out.work_errors = work_errors_of(out.work, out.cases);
     out.regimes = regimes_of(run);
     out.paper = bounds_of(run);

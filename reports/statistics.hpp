@@ -51,7 +51,7 @@ struct CaseRow {
     std::optional<Rates> rates, measured_rates; ///< by the forecast; by the cold measurement and its counters
     std::vector<WaterfallBar> waterfall;        ///< adds up to the forecast
 
-    /// Behind the colon of the name; "" where there are none.
+    /// "buffers=1,map_shares=1"; "" of a baseline and of a strategy without knobs.
     std::string knobs() const { return baseline ? "" : name.substr(std::min(name.size(), group.size() + 1)); }
     CONVCAST_MEMBERS(CaseRow, id, study, shape, name, group, baseline, status, reason, detail, layer, calls,
                      predicted_s, tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s, cold_high_s,
@@ -183,25 +183,30 @@ struct ReportStatistics {
     std::vector<TimelineRow> timelines;
     std::optional<PaperBounds> paper; ///< absent where no forecast has the rules
 
+    /// The case with CaseRow::id `id`, which must be one of the run's.
     const CaseRow &row(std::int64_t id) const { return cases[static_cast<std::size_t>(id)]; }
-    /// Of a strategy, or of "all"; nullptr where no case has both times.
+    /// The errors of a strategy, of "all", or of "all, speed of light"; nullptr where no case of it has both
+    /// a forecast and a measured time.
     const ErrorStatistics *errors_of(const std::string &group) const;
-    /// The strategies where cases have both times, the largest median error first.
+    /// The errors of each strategy that has such cases, the largest median error first.
     std::vector<const ErrorStatistics *> by_error() const;
-    /// Our fastest against a choice of cuDNN's, over all studies; nullptr where no shape was compared.
+    /// The speed-ups of our fastest over `against` (SpeedupStatistics::against) in all studies; nullptr where
+    /// no shape was compared.
     const SpeedupStatistics *overall(const std::string &against) const;
     CONVCAST_MEMBERS(ReportStatistics, schema, error, percentile, cases, errors, shapes, speedups, networks,
                      accuracy, work, work_errors, regimes, statuses, timelines, paper)
 };
 
-/// The knobs of a strategy's text: "buffers=1,map_shares=1".
-std::string knobs_text(const std::string &setting);
-/// A knob of such a text; 0 where it has none of this name.
+/// What stands behind the colon of a strategy's text, "buffers=1,map_shares=1", or all of a text without one.
+std::string knobs_text(const std::string &strategy);
+/// The value of a knob in a strategy's text, "filter_split:buffers=1"; 0 where the text does not name it.
 std::int64_t knob_value(const std::string &strategy, const std::string &knob);
-/// Whether a canonical text is the strategy of `setting` with all of its knobs.
+/// Whether a case by `strategy`, a text that names all its knobs, is one of `setting`, which names the same
+/// strategy and only the knobs that matter.
 bool has_setting(const std::string &strategy, const std::string &setting);
 
-/// No case is dropped: what has no time is counted by status and reason. `judged` as for accuracy_of.
+/// All that a report says of a run in numbers. No case is dropped: those without a time are counted by status
+/// and reason. `studies` says which shapes belong to which paper or network; `judged` is as for accuracy_of.
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged = {});
 

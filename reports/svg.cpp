@@ -11,13 +11,13 @@
 namespace convcast {
 namespace {
 
-/// Points that are drawn as marks by themselves: a curve's are not.
+/// The marks of a figure that belong to series of single points; those on lines do not count.
 std::size_t drawn_marks(const Figure &figure) {
     return count_points(figure,
                         [](const Series &series, const Point &) { return series.drawn == Drawn::points; });
 }
 
-/// The concrete look of a drawing for paper; page.css has that of the page.
+/// The CSS of a drawing for paper, with colours and widths of strokes. On a page, page.css says these.
 std::string paper_style(const Sizes &sizes) {
     std::string style = fmt::format(
         "text{{font:{}px 'DejaVu Sans',Verdana,sans-serif;fill:#222}}.ground{{fill:#fff}}"
@@ -39,8 +39,8 @@ std::string paper_style(const Sizes &sizes) {
                        coordinate(sizes.thin), coordinate(1.3 * sizes.thin));
 }
 
-/// A marker centred at the current point of a path, in relative commands. Hollow ones are larger: they show
-/// around a filled one at the same place.
+/// The SVG path of a mark around the current point, in relative commands; `size` is half its width. A hollow
+/// mark is larger, so that it shows around a filled one at the same place.
 std::string marker_path(std::size_t style, bool hollow, double size) {
     const double half = hollow ? 1.35 * size : size;
     const auto c = [half](double share) { return coordinate(half * share); };
@@ -60,7 +60,7 @@ std::string marker_path(std::size_t style, bool hollow, double size) {
     }
 }
 
-/// A chevron at the edge that points out of the plot; dx, dy in {-1, 0, 1} say where the point lies.
+/// The path of a chevron at the edge that points to the point beyond: dx, dy of Placed.
 std::string edge_path(int dx, int dy, double size) {
     const auto c = [size](double share) { return coordinate(size * share); };
     if (dx != 0)
@@ -69,7 +69,7 @@ std::string edge_path(int dx, int dy, double size) {
     return fmt::format("m{} {}l{} {}l{} {}", c(-1.1), c(0.9 * dy), c(1.1), c(-1.1 * dy), c(1.1), c(1.1 * dy));
 }
 
-/// The attribute of a line that tells styles apart without colour.
+/// The SVG attribute of a style's dashes on a line of this width; "" of a solid one.
 std::string dash_attribute(std::size_t style, double line) {
     std::string dashes;
     for (const double length : dashes_of(style))
@@ -77,6 +77,7 @@ std::string dash_attribute(std::size_t style, double line) {
     return dashes.empty() ? "" : " stroke-dasharray=\"" + dashes + "\"";
 }
 
+/// The SVG attribute of how much of its colour a bar has; "" of all of it and of outlines.
 std::string strength_attribute(const Series &series) {
     const double strength = bar_strength(series);
     return strength < 1.0 && !series.hollow ? " fill-opacity=\"" + coordinate(strength) + "\"" : "";
@@ -86,6 +87,8 @@ std::string reference_class(const Figure &figure, std::size_t index) {
     return fmt::format("ref ref{}", figure.references[index].style.value_or(index) % 4);
 }
 
+/// Writes one figure as SVG. A drawing for paper with few marks has an element for each, with its label as
+/// title; on a page, or of many marks, those of a series are one path.
 class SvgWriter {
   public:
     SvgWriter(const Figure &figure, SvgUse use, const PaperWidth &width)
@@ -107,7 +110,7 @@ class SvgWriter {
             out_ +=
                 fmt::format("<style>{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
                             paper_style(sizes_));
-        const bool empty = figure_.point_count() == 0;
+        const bool empty = figure_.point_count() == 0; // then the plot has its frame and says why
         for (const PlotBox &plot : layout_.plots)
             draw(plot, empty);
         labels();
@@ -129,17 +132,19 @@ class SvgWriter {
   private:
     double y_of(const PlotBox &plot, double value) const { return layout_.y_of(figure_, plot, value); }
 
+    /// "X Y" of a point of the data, as paths have it.
     std::string at(const PlotBox &plot, double x, double y) const {
         return coordinate(layout_.x_of(plot, x)) + " " + coordinate(y_of(plot, y));
     }
 
-    /// Centred on y without dominant-baseline, which not every SVG program knows.
+    /// Words with the middle of their height at y, without dominant-baseline, which not every SVG program
+    /// knows. `anchor` is "start", "middle" or "end": what of the words lies at x.
     std::string text(double x, double y, const char *anchor, const std::string &words) const {
         return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>", coordinate(x),
                            coordinate(y + sizes_.text * 0.36), anchor, escape_xml(words));
     }
 
-    /// What a finger meets of a legend's entry that can be pressed.
+    /// The area of a legend's entry that a finger can press; "" where nothing happens then.
     std::string hit(const LegendEntry &entry) const {
         if (use_ == SvgUse::standalone || entry.of != LegendEntry::Of::series)
             return "";
@@ -156,6 +161,7 @@ class SvgWriter {
         return out;
     }
 
+    /// A plot: its bands lie below its axes, these below lines and marks. An empty figure has only the axes.
     void draw(const PlotBox &plot, bool empty) {
         if (!empty)
             for (const Band &band : figure_.bands)
@@ -169,7 +175,7 @@ class SvgWriter {
         }
         for (const Series *series : plot.series)
             draw(plot, *series);
-        // The ends of a band lie on the marks, which cover it where they are many.
+        // The ends of a band are drawn last, because many marks cover the band.
         std::string ends;
         for (const Band &band : figure_.bands)
             for (const double end : {band.low, band.high})
@@ -206,7 +212,7 @@ class SvgWriter {
         out_ += "</g>\n";
     }
 
-    /// What the axes are of, once for all plots.
+    /// The labels of both axes, once for all plots.
     void labels() {
         out_ += "<g class=\"axis\">\n";
         if (!layout_.x_label.empty()) {
@@ -226,6 +232,7 @@ class SvgWriter {
         out_ += "</g>\n";
     }
 
+    /// A series in one plot: its line, the bars of its spread, then its marks or bars.
     void draw(const PlotBox &plot, const Series &series) {
         const std::size_t style = colour_of(series.style);
         out_ += fmt::format("<g class=\"s{}{}\">\n", style, series.hollow ? " hollow" : "");
@@ -246,6 +253,7 @@ class SvgWriter {
         out_ += "</g>\n";
     }
 
+    /// A mark or bar as an element of its own, with its label as title.
     void mark(const PlotBox &plot, const Series &series, const Point &point) {
         const Placed placed = place(point, layout_.ranges);
         const std::string shape = mark_shape(plot, series, point, placed);
@@ -257,16 +265,16 @@ class SvgWriter {
                             escape_xml(point.label));
     }
 
-    /// Many marks are dots on a screen: their shapes could not be told apart.
+    /// Whether marks are drawn as dots, because a figure has too many for their shapes to be told apart.
     bool are_dots(const Series &series) const {
-        constexpr std::size_t many = 400;
+        constexpr std::size_t many = 400; // chosen
         return (use_ != SvgUse::standalone || many_) && series.drawn == Drawn::points &&
                drawn_marks(figure_) > many;
     }
 
-    /// All marks of a series as two paths, those within the axes and those beyond, so that thousands of
-    /// points are few elements. Each mark begins with an M; data-cases has their ids in the same order, empty
-    /// for a mark of none, and data-labels the labels of those.
+    /// Draws the marks of a series as two paths, within the axes and beyond, so that thousands are few
+    /// elements. For the script each begins with an M; data-cases has their ids in order, data-labels the
+    /// labels of those without.
     void marks_together(const PlotBox &plot, const Series &series) {
         const bool dots = are_dots(series);
         for (const bool beyond : {false, true}) {
@@ -295,12 +303,12 @@ class SvgWriter {
         }
     }
 
+    /// The attributes of each mark of a series that its group has not.
     static std::string look_of(const Series &series) {
         return series.drawn == Drawn::bars ? strength_attribute(series) : "";
     }
 
-    /// The path of a point's mark or bar; a chevron at the edge where it lies beyond an axis. Empty where
-    /// the series has none.
+    /// The path of a point's mark or bar, or of a chevron if it lies beyond an axis; "" without a mark.
     std::string mark_shape(const PlotBox &plot, const Series &series, const Point &point,
                            const Placed &placed) const {
         const std::string at_mark = "M" + at(plot, placed.x, placed.y);
@@ -321,6 +329,7 @@ class SvgWriter {
         return at_mark + marker_path(series.style, series.hollow, mark_size(series, sizes_));
     }
 
+    /// The SVG path of all bars from Point::low to Point::high.
     std::string spread_bars(const PlotBox &plot, const Series &series) const {
         const Ranges &ranges = layout_.ranges;
         std::string out;
@@ -331,9 +340,9 @@ class SvgWriter {
         return out;
     }
 
-    /// Bars as one path; a hair between two that follow each other sets them apart.
+    /// The path of all spans. A long one ends a little early, which sets the next one apart.
     std::string span_bars(const PlotBox &plot, const Series &series) const {
-        constexpr double hair = 0.4;
+        constexpr double hair = 0.4; // in the unit of the drawing
         const Ranges &ranges = layout_.ranges;
         std::string out;
         for (const Point &point : series.points) {
@@ -348,7 +357,7 @@ class SvgWriter {
         return out;
     }
 
-    /// A legend's symbol around (0, 0).
+    /// The SVG elements of an entry's symbol in the legend, around (0, 0).
     std::string symbol(const LegendEntry &entry) const {
         const double half = sizes_.symbol / 2.0 - 1.0;
         const std::string stroke = fmt::format("M-{0} 0h{1}", coordinate(half), coordinate(2.0 * half));
@@ -386,7 +395,7 @@ class SvgWriter {
 
     const Figure &figure_;
     SvgUse use_;
-    const bool many_ = drawn_marks(figure_) > 5'000; // each with a title would be megabytes
+    const bool many_ = drawn_marks(figure_) > 5'000; // chosen: an element and a title each would be megabytes
     FigureLayout layout_;
     const Sizes &sizes_;
     std::string out_;

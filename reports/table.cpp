@@ -15,13 +15,14 @@
 namespace convcast {
 namespace {
 
+/// The shortest digits that give the same double; "" if it is not finite.
 std::string shortest(double number) {
     char text[64];
     return std::isfinite(number) ? std::string(text, std::to_chars(text, text + sizeof text, number).ptr)
                                  : "";
 }
 
-/// "time", "s" is time_s; "rate", "FLOP/s" is rate_flop_per_s.
+/// The column's title with its unit: "time" in seconds is time_s, "rate" in FLOP/s is rate_flop_per_s.
 std::string csv_name(const Column &column) {
     std::string unit;
     for (const char c : lower(column.as == As::time ? "s" : column.unit))
@@ -39,7 +40,7 @@ std::string csv_text(const std::string &text) {
     return quoted ? '"' + out + '"' : out;
 }
 
-/// As the column of a Markdown table has it.
+/// A number as a column of a Markdown table shows it, times in the unit `times`.
 std::string markdown_number(double number, const Column &column, const TimeUnit &times) {
     return !std::isfinite(number)   ? ""
            : column.as == As::time  ? number_in(times, Seconds(number))
@@ -50,7 +51,7 @@ std::string markdown_number(double number, const Column &column, const TimeUnit 
 } // namespace
 
 TimeUnit time_unit(const Table &table) {
-    double least = 1e300;
+    double least = 1e300; // s; longer than any time. Without times the unit is µs.
     for (const std::vector<Cell> &row : table.rows)
         for (std::size_t i = 0; i < row.size(); ++i)
             if (const auto *number = std::get_if<double>(&row[i].value);

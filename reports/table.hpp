@@ -81,7 +81,7 @@ struct Cell {
     }
 };
 
-/// A cell's value in words: `absent` where it has none, and as `text` and `number` say its kind.
+/// A cell's value in words: `text` and `number` write a std::string and a double; `absent` stands for none.
 std::string cell_text(const Cell &cell, const char *absent, const auto &text, const auto &number) {
     if (const auto *its = std::get_if<std::string>(&cell.value))
         return text(*its);
@@ -101,7 +101,7 @@ struct Table {
         unit_of{}; ///< the time that the unit of all times fits; absent: the shortest of them
 };
 
-/// A column and what it shows of a row: a member, or a function.
+/// A column and its cell of a row: a pointer to a member, or a function.
 template <class Row> struct Field {
     Column column;
     std::function<Cell(const Row &)> of;
@@ -119,7 +119,7 @@ template <class Row> Table table_of(const auto &rows, const std::vector<Field<Ro
     return table;
 }
 
-/// Leaves out columns that are empty in every row: any, or those of these titles alone.
+/// The table without columns that are empty in every row; only those with these titles, if any are given.
 Table without_empty_columns(Table table, const std::vector<std::string> &titles = {});
 
 /// The unit of the table's times.
@@ -132,7 +132,7 @@ std::string csv_line(const std::vector<Cell> &cells);
 /// RFC 4180 but for line ends, which are \n: a header with units in the names, "time_s", and each row.
 std::string to_csv(const Table &table);
 
-/// The same of many rows, of which no table is ever held.
+/// to_csv of a table that is never held as a whole, because it has many rows.
 template <class Row> std::string csv_of(const auto &rows, const std::vector<Field<Row>> &fields) {
     std::string out = to_csv(table_of<Row>(std::vector<Row>(), fields));
     std::vector<Cell> cells;

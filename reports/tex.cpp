@@ -17,23 +17,26 @@
 namespace convcast {
 namespace {
 
-/// The shapes of svg.cpp. pgf has neither bow tie nor chevron: marks.tex declares them in the figure.
+/// The mark of each shape of mark_of, as svg.cpp draws them. pgf has neither bow tie nor chevron: marks.tex
+/// declares them in the figure.
 constexpr std::array<const char *, style_count> marks = {"mark=*",
                                                          "mark=square*",
                                                          "mark=triangle*",
                                                          "mark=diamond*",
                                                          "mark=triangle*, mark options={rotate=180}",
                                                          "mark=convcast bow tie"};
+/// A length in PostScript points, as TeX writes it: "2.5bp".
 std::string bp(double length) {
     return coordinate(length) + "bp";
 }
 
-/// A shade of a colour of the palette.
+/// The colour of a style, of which `strength` (0 to 1) is left, the rest white.
 std::string shade(std::size_t style, double strength) {
     std::string text = fmt::format("convcast{}", colour_of(style));
     return strength < 1.0 ? text + "!" + coordinate(100.0 * strength) : text;
 }
 
+/// The option of pgfplots for a style's dashes on a line of this width in points; "" of a solid one.
 std::string dash_pattern(std::size_t style, double line) {
     std::string pattern;
     bool on = true;
@@ -44,6 +47,7 @@ std::string dash_pattern(std::size_t style, double line) {
     return pattern.empty() ? "" : ", dash pattern=" + pattern;
 }
 
+/// The options of pgfplots for a series' line, and below for its marks and for a reference.
 std::string line_look(const Series &series, const Sizes &sizes) {
     return fmt::format("{}, no marks, line width={}{}", shade(series.style, 1.0), bp(sizes.line),
                        dash_pattern(series.style, sizes.line));
@@ -64,17 +68,17 @@ std::string reference_look(const Figure &figure, std::size_t index, const Sizes 
                        dashes[figure.references[index].style.value_or(index) % dashes.size()]);
 }
 
-/// One plot of points: "x,y" as they are drawn.
+/// The \addplot of points, without an entry in the legend; `close` is " -- cycle" for an area.
 std::string plot_of(const std::string &look, const Polyline &points, const char *close = "") {
     std::string out = fmt::format("\\addplot[{}, forget plot] coordinates {{", look);
-    constexpr std::size_t a_line = 6;
+    constexpr std::size_t a_line = 6; // points in a line of the file
     for (std::size_t i = 0; i < points.size(); ++i)
         out += fmt::format("{}({},{})", i % a_line == 0 ? "\n  " : " ", number(points[i].first),
                            number(points[i].second));
     return out + fmt::format("}}{};\n", close);
 }
 
-/// Draws the figure as the layout says, in TeX's own fonts, which are narrower than the layout's.
+/// Writes one figure, placed by the layout, in TeX's own fonts, which are narrower than its.
 class TexWriter {
   public:
     TexWriter(const Figure &figure, const PaperWidth &width)
@@ -91,14 +95,14 @@ class TexWriter {
                             width_.tex_length.empty() ? bp(width_.bp) : width_.tex_length);
         const double gaps = layout_.plot_gap * static_cast<double>(layout_.columns - 1);
         const PlotBox &first = layout_.plots.front();
-        // The plots fill the width: margins and text stay as they are.
+        // A width that TeX decides changes the plots alone: margins and text stay as they are.
         out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastplot}}{{(\\convcastwidth-{})/{}}}\n",
                             bp(layout_.left + layout_.right + gaps), layout_.columns);
         out_ += fmt::format("\\begin{{tikzpicture}}[font={}, trim left=0bp, trim right=\\convcastwidth]\n",
                             font());
         for (const PlotBox &plot : layout_.plots)
             axis(plot, &plot == &first);
-        y_label();
+        axis_labels();
         out_ += "\\end{tikzpicture}\n";
         if (const std::size_t count = beyond_count(figure_, layout_.ranges); count > 0)
             out_ += "% chevrons at the edge: " + beyond_text(count) + "\n";
@@ -110,9 +114,10 @@ class TexWriter {
         return fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text));
     }
 
-    /// Height above the lower end of the lowest plot.
+    /// The height above the lowest plot's lower end: y grows downwards in the layout, upwards in TeX.
     double above(double y) const { return layout_.bottom - y; }
 
+    /// Options of an axis, "x" or "y": range, scale and ticks, with their labels if `labels`.
     std::string ticks(const char *letter, const Axis &axis, const AxisRange &range,
                       const std::vector<Tick> &all, bool labels) const {
         std::string places, names;
@@ -130,6 +135,7 @@ class TexWriter {
                                  labels ? names : "");
     }
 
+    /// A plot with all that is in it; one of several has the legend of all.
     void axis(const PlotBox &plot, bool with_legend) {
         const std::string height = bp(plot.bottom - plot.top);
         out_ += fmt::format(
@@ -160,7 +166,7 @@ class TexWriter {
                       figure_.references[i].value);
         for (const Series *series : plot.series)
             draw(*series, plot);
-        for (const Band &band : figure_.bands) // its ends lie on the marks, of which many cover it
+        for (const Band &band : figure_.bands) // the ends are drawn last, because many marks cover the band
             for (const double end : {band.low, band.high})
                 add_guide(fmt::format("black, no marks, line width={}", bp(sizes_.hair)), band.guide, end);
         if (with_legend)
@@ -175,7 +181,7 @@ class TexWriter {
             out_ += plot_of(look, line);
     }
 
-    /// At the left edge of the figure, above the first plot.
+    /// Puts the legend at the left edge of the figure, above the first plot.
     void legend_style(const PlotBox &plot) {
         const double lift = plot.title.empty() ? sizes_.gap : sizes_.text_height() + sizes_.gap;
         out_ += fmt::format("  legend columns={}, legend cell align=left, legend style={{draw=none, "
@@ -187,12 +193,14 @@ class TexWriter {
                             bp(2.0 * sizes_.gap));
     }
 
+    /// The options of the chevrons at an edge, turned by that many degrees from pointing upwards.
     std::string edge_look(int turn) const {
         return fmt::format("black!67, only marks, mark=convcast chevron, mark size={}, line width={}, "
                            "mark options={{rotate={}}}",
                            bp(sizes_.mark), bp(1.3 * sizes_.thin), turn);
     }
 
+    /// The options of an entry's symbol in the legend.
     std::string symbol(const LegendEntry &entry) const {
         switch (entry.of) {
         case LegendEntry::Of::reference:
@@ -219,6 +227,7 @@ class TexWriter {
         return look;
     }
 
+    /// A series in a plot: line, bars of the spread, marks or bars, chevrons at the edges.
     void draw(const Series &series, const PlotBox &plot) {
         const Ranges &ranges = layout_.ranges;
         if (is_joined(series) && !series.points.empty())
@@ -252,8 +261,7 @@ class TexWriter {
                 out_ += plot_of(edge_look(turns[side]) + ", clip marker paths=false", beyond[side]);
     }
 
-    /// Thick lines from end to end: pgfplots' own bars all begin at 0. A darker line around them is the
-    /// outline.
+    /// Draws bars as thick lines, because pgfplots' own all begin at 0; a darker line around is the outline.
     void draw_bars(const Series &series, const PlotBox &plot, const Polyline &bars) {
         const AxisRange &y = layout_.ranges.y;
         const double width = series.drawn == Drawn::bars
@@ -264,7 +272,7 @@ class TexWriter {
         if (outlined)
             strokes(shade(series.style, 1.0), width, bars);
         strokes(shade(series.style, strength), outlined ? width - 2.0 * sizes_.hair : width, bars);
-        // A gap sets the bars of a row apart, or the end of an outline.
+        // A white line at its end sets a bar apart from the next one of its row; an outline has a dark end.
         Polyline ends;
         if (series.drawn == Drawn::bars)
             for (const Point &point : series.points)
@@ -274,13 +282,14 @@ class TexWriter {
         strokes(outlined ? shade(series.style, 1.0) : "white", sizes_.hair, ends);
     }
 
-    /// Lines that append_line has set apart.
+    /// Draws the lines that append_line has put into one list.
     void strokes(const std::string &colour, double width, const Polyline &lines) {
         if (!lines.empty())
             out_ += plot_of(
                 fmt::format("{}, no marks, line width={}, unbounded coords=jump", colour, bp(width)), lines);
     }
 
+    /// Adds a line to a list of them, set apart by a point that is not a number: pgfplots jumps there.
     static void append_line(Polyline &lines, std::pair<double, double> from, std::pair<double, double> to) {
         if (!lines.empty())
             lines.emplace_back(std::numeric_limits<double>::quiet_NaN(),
@@ -289,8 +298,8 @@ class TexWriter {
         lines.push_back(to);
     }
 
-    /// What the axes are of, once for all plots.
-    void y_label() {
+    /// The labels of both axes, once for all plots.
+    void axis_labels() {
         const double below = sizes_.text_height() + 2.0 * sizes_.gap;
         if (!layout_.x_label.empty())
             out_ += fmt::format("\\node[anchor=north, inner sep=0pt] at "
@@ -312,8 +321,7 @@ class TexWriter {
 } // namespace
 
 std::string escape_tex(std::string_view text) {
-    // What pdflatex with its default encodings does not set by itself: beyond ASCII, and glyphs that differ
-    // in the OT1 encoding.
+    // Characters that pdflatex with its default encodings sets as others or not at all.
     constexpr std::array<std::pair<std::string_view, std::string_view>, 18> others = {
         {{"µ", "\\ensuremath{\\mu}"},
          {"×", "\\ensuremath{\\times}"},

@@ -18,23 +18,23 @@
 namespace convcast {
 namespace {
 
-constexpr std::size_t most_bars = 1500; ///< of a figure: some 40 KB of a page
-/// CTAs side by side that can still be told apart in the height of a plot, all its SMs together.
+constexpr std::size_t most_bars = 1500; ///< in a figure, where they are some 40 KB of a page
+/// Lanes of all drawn SMs together that can still be told apart in the height of a plot.
 constexpr std::int64_t most_lanes = 150;
-constexpr double row_share = 0.9; ///< of its room in which an SM's CTAs lie; the rest sets it apart
+constexpr double row_share = 0.9; ///< the share of an SM's room that its lanes fill; the rest sets SMs apart
 
-/// A CTA, or several one after another, in its lane of an SM.
+/// A CTA, or several one after another. CTAs that an SM runs at once lie in lanes of it, one above the other.
 struct Bar {
     CtaSpan span;
     std::int64_t lane = 0, ctas = 1;
     std::pair<std::int64_t, std::int64_t> place() const { return {span.sm, lane}; }
 };
 
-/// Every CTA that takes time in the first lane of its SM that is free, by SM, lane and time.
+/// A bar for every CTA that takes time, in the first lane of its SM that is free; by SM, lane and time.
 std::vector<Bar> bars_of(const Timeline &timeline) {
     std::vector<CtaSpan> spans = spans_of(timeline);
     std::ranges::stable_sort(spans, {}, &CtaSpan::start_s);
-    std::map<std::int64_t, std::vector<Seconds>> lanes; ///< of an SM: when each is free again
+    std::map<std::int64_t, std::vector<Seconds>> lanes; // by SM: when each of its lanes is free again
     std::vector<Bar> bars;
     for (const CtaSpan &span : spans) {
         if (span.end_s == span.start_s)
@@ -50,13 +50,15 @@ std::vector<Bar> bars_of(const Timeline &timeline) {
     return bars;
 }
 
-/// What the two drawings of a case share.
-struct Canvas {
-    std::int64_t sms = 1, lanes = 1;
-    double end_us = 0.0;
+/// What the two drawings of a case, forecast and measured, share so that they can be compared.
+struct TimelineFrame {
+    std::int64_t sms = 1, lanes = 1; ///< lanes: of each SM
+    double end_us = 0.0;             ///< of the axis of time
+    /// One SM in so many is drawn.
     std::int64_t stride() const {
         return std::max<std::int64_t>(1, (sms * lanes + most_lanes - 1) / most_lanes);
     }
+    /// Makes room for these bars too.
     void enlarge(const std::vector<Bar> &bars) {
         for (const Bar &bar : bars) {
             sms = std::max(sms, bar.span.sm + 1);
@@ -66,7 +68,7 @@ struct Canvas {
     }
 };
 
-/// Up to `group` CTAs of a launch that follow each other in a lane become one bar.
+/// Joins up to `group` bars of one launch that follow each other in a lane to one bar.
 std::vector<Bar> merged(const std::vector<Bar> &bars, std::int64_t group) {
     std::vector<Bar> out;
     for (const Bar &bar : bars) {
@@ -81,8 +83,9 @@ std::vector<Bar> merged(const std::vector<Bar> &bars, std::int64_t group) {
     return out;
 }
 
-/// The series of each launch: its own, or its kernel's where there are too many to tell apart.
-std::vector<std::size_t> series_of(const Timeline &timeline, std::vector<Series> &series) {
+/// Adds a series for each launch to `series`, or for each kernel where there are more launches than colours.
+/// Returns the place there of each launch's series.
+std::vector<std::size_t> add_series(const Timeline &timeline, std::vector<Series> &series) {
     const bool by_kernel = timeline.launches.size() > style_count;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < timeline.launches.size(); ++i) {
@@ -97,34 +100,35 @@ std::vector<std::size_t> series_of(const Timeline &timeline, std::vector<Series>
     return places;
 }
 
-Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::vector<Bar> bars,
-             const Canvas &canvas, const std::string &source) {
+/// One timeline of the case with this CaseRow::id; `source` is "forecast" or "measured", `bars` its CTAs.
+Figure timeline_figure(const Case &item, std::size_t id, const Timeline &timeline, std::vector<Bar> bars,
+                       const TimelineFrame &frame, const std::string &source) {
     const TimelineSummary summary = summary_of(spans_of(timeline));
     Figure figure{fmt::format("timeline_{}_{}", id, source),
                   fmt::format("CTAs on the SMs, {}: {} {}", source, item.shape, item.strategy.value_or(""))};
-    figure.x = {"time since the first CTA's start, µs", Scale::linear, 0.0, canvas.end_us};
-    figure.y = {"SM", Scale::linear, 0.0, static_cast<double>(canvas.sms)};
-    const std::int64_t stride = canvas.stride();
+    figure.x = {"time since the first CTA's start, µs", Scale::linear, 0.0, frame.end_us};
+    figure.y = {"SM", Scale::linear, 0.0, static_cast<double>(frame.sms)};
+    const std::int64_t stride = frame.stride();
     std::erase_if(bars, [&](const Bar &bar) { return bar.span.sm % stride != 0; });
     const auto group = static_cast<std::int64_t>((bars.size() + most_bars - 1) / most_bars);
     if (group > 1)
         bars = merged(bars, group);
-    const std::vector<std::size_t> places = series_of(timeline, figure.series);
-    // Neighbours have two shades of the colour, or a full GPU would be one area.
+    const std::vector<std::size_t> places = add_series(timeline, figure.series);
+    // Each series has a pale twin for every second CTA, or a full GPU would be one area.
     const std::size_t listed = figure.series.size();
     for (std::size_t i = 0; i < listed; ++i) {
         figure.series.push_back(figure.series[i]);
         figure.series.back().pale = figure.series.back().unlisted = true;
     }
     const double room = row_share * static_cast<double>(stride),
-                 lane = room / static_cast<double>(canvas.lanes);
+                 lane = room / static_cast<double>(frame.lanes);
     for (Series &series : figure.series)
         series.thickness = lane;
-    std::int64_t of_lane = 0;
+    std::int64_t place_in_lane = 0;
     for (std::size_t i = 0; i < bars.size(); ++i) {
         const Bar &bar = bars[i];
-        of_lane = i > 0 && bars[i - 1].place() == bar.place() ? of_lane + 1 : 0;
-        const bool pale = (bar.span.sm / stride + bar.lane + of_lane) % 2 == 1;
+        place_in_lane = i > 0 && bars[i - 1].place() == bar.place() ? place_in_lane + 1 : 0;
+        const bool pale = (bar.span.sm / stride + bar.lane + place_in_lane) % 2 == 1;
         figure.series[places[static_cast<std::size_t>(bar.span.launch)] + (pale ? listed : 0)].add_bar(
             bar.span.start_s.value * us_per_s, bar.span.end_s.value * us_per_s,
             static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
@@ -154,7 +158,7 @@ const Timeline *measured_of(const Case &item) {
     return nullptr;
 }
 
-/// Of one launch, or of the whole call.
+/// The numbers of one launch, or of the whole call where `launch` is absent; none of what is not there.
 std::optional<TimelineSummary> summary_of_part(const Timeline *timeline,
                                                std::optional<std::size_t> launch = {}) {
     if (timeline == nullptr || (launch && *launch >= timeline->launches.size()))
@@ -175,13 +179,13 @@ std::vector<Figure> timeline_figures(const Run &run) {
         const Case &item = run.cases[id];
         const std::array timelines = {std::pair("forecast", forecast_of(item)),
                                       std::pair("measured", measured_of(item))};
-        Canvas canvas;
+        TimelineFrame frame;
         for (const auto &[source, timeline] : timelines)
             if (timeline != nullptr)
-                canvas.enlarge(bars_of(*timeline));
+                frame.enlarge(bars_of(*timeline));
         for (const auto &[source, timeline] : timelines)
             if (timeline != nullptr)
-                figures.push_back(drawn(item, id, *timeline, bars_of(*timeline), canvas, source));
+                figures.push_back(timeline_figure(item, id, *timeline, bars_of(*timeline), frame, source));
         cases += timelines[0].second != nullptr || timelines[1].second != nullptr ? 1 : 0;
     }
     return figures;

@@ -18,10 +18,11 @@
 namespace convcast {
 namespace {
 
-/// What a report wrote into a folder of figures, a name a line: the next one removes what it does not write
-/// anew, so that no figure of another document stays beside its page. Files of others are never touched.
+/// The file that lists what a report wrote into a folder of figures, a name a line. The next report removes
+/// those that it does not write anew, so that no other document's figure stays, and touches no other file.
 constexpr const char *manifest = ".figures";
 
+/// The names in the manifest; a name that would lead out of the folder does not count.
 std::set<std::string> listed_files(const std::filesystem::path &figures) {
     std::set<std::string> names;
     if (!file_exists((figures / manifest).string()))

@@ -20,8 +20,8 @@ struct ReportFiles {
     std::string pdf_note; ///< why there are no PDFs; "" when there are
 };
 
-/// The figures of a page that will be `folder`/page.html, in `folder`/figures; of an earlier page's there
-/// those that are not written anew are removed.
+/// Writes the figures that have a point into `folder`/figures, for a page `folder`/page.html; removes those
+/// that only an earlier report wrote there. `progress` is called before each.
 ReportFiles
 write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
               std::span<const CaseColumns> cases = {},
@@ -37,21 +37,20 @@ struct PageReport {
     std::string html() const { return write_html(page(figures)); }
 };
 
-/// Of a run, as long as that and `statistics`, which must be those of `run` and `studies`, are there.
-/// `current` is the running binary: a run recorded with other device or measuring code is marked as such;
-/// empty hashes if the binary cannot tell.
+/// The report on a run. `run`, `studies` and `statistics`, which must be of these two, must outlive it.
+/// `current` is the running binary: a run recorded with other device or measuring code is marked as such; its
+/// hashes are empty if the binary cannot tell.
 PageReport report_on(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                      const Producer &current = {});
 
-/// The first paragraph of its page: how far the forecast is off and how we stand against cuDNN, in plain
-/// text.
+/// The first paragraph of a run's page, plain text: the forecast's error, and how we stand against cuDNN.
 std::string answer(const ReportStatistics &statistics);
 
-/// Is told how many of how many steps of a report are done, and what comes next.
+/// Is called with how many of how many steps of a report are done, and what comes next.
 using ReportProgress = std::function<void(std::size_t done, std::size_t of, const std::string &next)>;
 
-/// Makes `folder` where it does not exist. Each file is written whole or not at all; throws InputError with
-/// the path and the reason.
+/// Writes a report's page and figures into `folder`, which is made if it does not exist. Each file is written
+/// whole or not at all; throws InputError with the path and the reason.
 ReportFiles write_report(PageReport report, const std::filesystem::path &folder,
                          const ReportProgress &progress = {});
 
