@@ -17,7 +17,8 @@ struct ChannelSplit {
         each(tile_h, "tile_h", 0, 65536, {4, 8, 16, 32},
              "output rows of a band; 0: as many as fit, 32 at most");
         each(tile_k, "tile_k", 0, 65536, {32, 128, 512},
-             "filters in shared memory at a time, a multiple of 4; 0: all, or what half of it holds");
+             "filters in shared memory at a time, a multiple of 4; 0: all, or as many as half of shared "
+             "memory holds");
         each(stages, "stages", 2, 4, {2, 3}, "buffers of the map's bands");
     }
     static std::string outside(const ConvShape &s) {
@@ -29,12 +30,12 @@ struct ChannelSplit {
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-constexpr std::int64_t group = 4; // filters of a thread at a time
-constexpr std::int64_t cta_threads = 512;
+constexpr std::int64_t group = 4;         // filters of a thread at a time
+constexpr std::int64_t cta_threads = 512; // chosen, as sum_threads of the second launch
 constexpr std::int64_t sum_threads = 256;
-constexpr std::int64_t most_workspace = std::int64_t{8} << 30;
+constexpr std::int64_t most_workspace = std::int64_t{8} << 30; // bytes, chosen
 
-/// What of `bytes`, just written, L2 does not keep for the launch that reads them.
+/// How many of `bytes`, just written, L2 does not keep for the launch that reads them.
 double beyond_l2(double bytes, const Gpu &gpu) {
     return std::max(0.0, bytes - double(gpu.limits.l2_bytes) / gpu.architecture.l2_copies->value);
 }
@@ -66,21 +67,22 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     return part;
 }
 
-/// How the channels are divided over the SMs.
+/// How the channels are divided over the SMs: `parts` CTAs an image, each with C' = `channels` channels.
 struct Division {
     const ConvShape &s;
     const Gpu &gpu;
     Banks banks = banks_of(gpu.profile);
-    std::int64_t channels = ceil_div(s.c, std::int64_t{gpu.limits.sm_count}),
-                 parts = ceil_div(s.c, channels); ///< C' of a part
+    std::int64_t channels = ceil_div(s.c, std::int64_t{gpu.limits.sm_count}), parts = ceil_div(s.c, channels);
     std::int64_t taps = s.r * s.s;
-    std::int64_t rows = s.p() >= 4 ? 4 : s.p() >= 2 ? 2 : 1; ///< of a thread
+    std::int64_t rows = s.p() >= 4 ? 4 : s.p() >= 2 ? 2 : 1; ///< outputs of a thread below each other
+    /// Floats of shared memory for tile_k filters, and for one channel's band of `height` output rows.
     std::int64_t bank_floats(std::int64_t tile_k) const { return round_up(tile_k * channels * taps, 4); }
     std::int64_t band_floats(std::int64_t height) const {
         return round_up((round_up(height, rows) + s.r - 1) * s.w, 4);
     }
 };
 
+/// Gives the free knobs their values. Returns why a given one is wrong or does not fit, or "".
 std::string ChannelSplit::settle(const ConvShape &s, const Gpu &gpu) {
     const Division d{s, gpu};
     if (s.output_bytes() > most_workspace / d.parts)
@@ -109,11 +111,12 @@ std::string ChannelSplit::settle(const ConvShape &s, const Gpu &gpu) {
     return "";
 }
 
-/// What follows from the division and the knobs. A unit is what a thread computes at a time.
+/// What follows from the division and the knobs. A unit is what a thread computes at a time: `rows` outputs
+/// below each other of `group` filters.
 struct Tiling : Division {
     const ChannelSplit &knobs;
     Loop bands{s.p(), knobs.tile_h}, bank{s.k, knobs.tile_k}; ///< of rows of outputs; of filters
-    std::int64_t filters = std::min(bank.tile, s.k);          ///< of a full piece, or all if there are fewer
+    std::int64_t filters = std::min(bank.tile, s.k);          ///< of a full tile, or all if there are fewer
     std::int64_t units = ceil_div(bands.tile, rows) * s.q() * ceil_div(filters, group); ///< of a step
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
 };
@@ -125,8 +128,7 @@ Partition launch_of(const Tiling &o) {
                        band = o.band_floats(o.bands.tile);
     const std::int64_t register_cap =
         std::clamp<std::int64_t>(round_up(o.rows * group + o.rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
-    // As compiled for sm_90 (NVRTC 13.0, 120 settings) a column of three pixels and fewer leaves some below
-    // the cap, so that an SM holds two CTAs.
+    // Read off 120 settings for sm_90 (NVRTC 13.0): with columns of up to three pixels an SM holds two CTAs.
     constexpr std::int64_t short_column = 3, of_short_column = 64;
     const std::int64_t registers = o.rows + s.r - 1 <= short_column ? of_short_column : register_cap;
     Partition part = launch_of_ctas(
@@ -152,43 +154,43 @@ Partition launch_of(const Tiling &o) {
 
 constexpr double cta_warps = double(cta_threads) / 32.0;
 
-/// What a CTA does in a band of so many rows, filters and channels. Beside FMAs and copies a unit takes its
-/// place by divisions; a column of taps its loads and an iteration; an output its store. Rows and filters
-/// past the last are not stored. A copy of pixels is one instruction of a warp; each warp has an iteration a
-/// channel and the pipeline step.
+/// What a CTA does in a band of so many rows, filters and channels. Beside FMAs and copies a unit takes
+/// divisions for its place, loads and an iteration for each column of taps, and a store for each output. Rows
+/// and filters past the last are not stored. A copy of pixels is one instruction of a warp; each warp has an
+/// iteration a channel and the pipeline step.
 Activity band_of(const Tiling &o, std::int64_t rows, std::int64_t filters, std::int64_t channels) {
     const ConvShape &s = o.s;
-    const Units its{ceil_div(filters, group), ceil_div(rows, o.rows) * s.q(), s.q(), o.rows * s.w};
+    const Units lanes{ceil_div(filters, group), ceil_div(rows, o.rows) * s.q(), s.q(), o.rows * s.w};
     const std::int64_t map = (rows + s.r - 1) * s.w, copies = ceil_div(map, o.wide ? 128 : 32);
     const double column_loads = double(o.rows + s.r - 1), columns = double(s.s), taps = double(o.taps),
-                 here = double(channels), units = double(its.count()),
-                 stored = double(rows * filters) / double(ceil_div(rows, o.rows) * its.groups); // of a unit
+                 of_channels = double(channels), units = double(lanes.count()),
+                 stored = // outputs of a unit, on average
+                 double(rows * filters) / double(ceil_div(rows, o.rows) * lanes.groups);
     Activity all;
     StepWork &work = all.work;
-    work.fmas = units * double(o.rows * group) * taps * here;
-    work.turns = units / 32.0 * here * columns;
-    work.copying = here * (double(copies) * instructions::copy + cta_warps * instructions::iteration) +
+    work.fmas = units * double(o.rows * group) * taps * of_channels;
+    work.turns = units / 32.0 * of_channels * columns;
+    work.copying = of_channels * (double(copies) * instructions::copy + cta_warps * instructions::iteration) +
                    cta_warps * instructions::step;
     work.instructions = work.fmas / 32.0 +
-                        double(ceil_div(its.count(), warp_lanes)) *
+                        double(ceil_div(lanes.count(), warp_lanes)) *
                             (instructions::place + stored * instructions::placed_store +
-                             here * (columns * (column_loads + instructions::iteration) + taps)) +
+                             of_channels * (columns * (column_loads + instructions::iteration) + taps)) +
                         work.copying;
     work.shared_wavefronts = all.least_wavefronts =
-        here * (columns * column_loads * position_passes(o.banks, its).taken +
-                taps * group_passes(o.banks, its, channels * o.taps * group, group));
-    work.load_bytes = here * double(map) * 4.0;
+        of_channels * (columns * column_loads * position_passes(o.banks, lanes).taken +
+                       taps * group_passes(o.banks, lanes, channels * o.taps * group, group));
+    work.load_bytes = of_channels * double(map) * 4.0;
     return all;
 }
 
-/// A CTA's copies of a piece of filters: for a filter, its copies of 32 values and the start of their loop;
-/// for each warp, the start of the loop over filters.
+/// A CTA's copies of a tile of filters: a loop for each filter, 32 values a copy, and one a warp.
 Activity filters_of(const Tiling &o, std::int64_t filters, std::int64_t channels) {
     const std::int64_t slots = round_up(filters, group);
     return does::copies(slots + cta_threads / warp_lanes, slots * ceil_div(channels * o.taps, warp_lanes));
 }
 
-/// Counts a full step, what a CTA does once, and the launch.
+/// Fills in part.step, part.drain and the core work of the launch.
 void fill_counts(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     Activity once;
@@ -217,16 +219,17 @@ double map_bytes_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
     const Stride bands_apart{part.tile_h * s.w * 4, part.pieces}, parts_apart{o.channels * plane, o.parts},
         images_apart{s.c * plane, s.n};
-    return wide_copy_bytes(run_bytes,
-                           odd_halves(part.bank_floats * 4, {{buffer - plane, o.channels},
-                                                             {o.channels * buffer, o.knobs.stages},
-                                                             parts_apart,
-                                                             bands_apart,
-                                                             images_apart}),
-                           odd_halves(0, {{plane, o.channels}, parts_apart, bands_apart, images_apart}));
+    return wide_copy_bytes(
+        run_bytes,
+        share_at_odd_16_bytes(part.bank_floats * 4, {{buffer - plane, o.channels},
+                                                     {o.channels * buffer, o.knobs.stages},
+                                                     parts_apart,
+                                                     bands_apart,
+                                                     images_apart}),
+        share_at_odd_16_bytes(0, {{plane, o.channels}, parts_apart, bands_apart, images_apart}));
 }
 
-/// Adds what L2 and DRAM see of the whole launch to its work.
+/// Fills in the traffic of the launch with L2 and DRAM.
 void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const double parts = double(o.parts), bytes = double(s.output_bytes());
@@ -263,10 +266,10 @@ Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
 
 void ChannelSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling o{Division{s, gpu}, *this};
-    walk.cuts = {{&OutputBox::images, 1, 1},
-                 {&OutputBox::channels, o.channels, 0},
-                 {&OutputBox::filters, o.bank.tile},
-                 {&OutputBox::rows, o.bands.tile}};
+    walk.cuts = {{.axis = &OutputBox::images, .share = 1, .along = 1},
+                 {.axis = &OutputBox::channels, .share = o.channels, .along = 0},
+                 {.axis = &OutputBox::filters, .share = o.bank.tile},
+                 {.axis = &OutputBox::rows, .share = o.bands.tile}};
     walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, 1},
                     {"map", CopiedTensor::map, o.channels * launch.band_floats * 4, stages}};
     walk.threads = {launch.threads, 1, o.rows, 1, group};

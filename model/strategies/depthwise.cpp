@@ -17,10 +17,9 @@ constexpr std::int64_t most_rows = 16;     // outputs of a thread that are tried
 constexpr std::int64_t most_tile_h = 4096; // what the knob takes
 constexpr std::int64_t most_planes = 256;  // what the knob takes
 
-/// A CTA copies a band of `tile_h` output rows' pixels of one plane to shared memory or, of small maps,
-/// `planes` whole planes. A thread computes `rows` outputs below each other, each column of pixels being
-/// loaded once for all of the filter's rows. Outputs whose rows are no whole sectors go through shared memory
-/// too.
+/// A CTA copies to shared memory the pixels of a band of `tile_h` output rows of one plane or, of small maps,
+/// `planes` whole planes. A thread computes `rows` outputs below each other and loads each column of pixels
+/// once for all rows of the filter. Outputs whose rows are no whole sectors leave through shared memory too.
 struct Depthwise {
     static constexpr About about{"depthwise",
                                  "g = c: bands of planes in shared memory, rows of outputs in registers", 15};
@@ -58,15 +57,14 @@ struct Depthwise {
         return "";
     }
     SettingsOf<Depthwise> settings(const ConvShape &s, const Gpu &gpu) const;
-    static constexpr std::int64_t usual_outputs = 1024; ///< of a CTA
+    static constexpr std::int64_t usual_outputs = 1024; ///< of a CTA where knobs are left open; chosen
     std::string settle(const ConvShape &s, const Gpu &) { return settle_for(usual_outputs, s); }
     std::string settle_for(std::int64_t outputs, const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-/// Outputs of a thread, `most` or down to half as many: those of which a column is computed with the fewest
-/// surplus ones.
+/// Outputs of a thread below each other: `most` or down to half, with the fewest surplus ones.
 std::int64_t rows_of_thread(const ConvShape &s, std::int64_t most) {
     const std::int64_t reach = (s.r - 1) * s.dilation_h + 1;
     most = std::min({most, s.p(), (most_window - reach) / s.stride_h + 1});
@@ -80,23 +78,23 @@ struct Tiling : Depthwise {
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1;
     std::int64_t window = (rows - 1) * s.stride_h + reach_h; ///< rows of pixels that a thread's outputs reach
-    /// A thread has a whole column of outputs; taps above and below the map are left out.
+    /// A thread has a whole column of outputs, and taps above and below the map are left out.
     bool whole = rows == s.p() && tile_h == rows && window <= most_whole_window && s.h <= most_whole_window;
     std::int64_t column_taps = s.r <= 2 ? s.r : round_up(s.r, 4);
     std::int64_t rows_in = whole ? s.h : (round_up(tile_h, rows) - 1) * s.stride_h + reach_h;
     std::int64_t copied = elements_of_copy();
     bool by_sixteen = copied * bytes == 16;
-    /// Zeros behind each row in shared memory, and before the first. Source and destination of a copy of 16
-    /// bytes are in the same half of a sector; otherwise L2 would be asked for the sector twice.
+    /// Zeros behind each row in shared memory, and before the first: the padding, rounded up. Source and
+    /// destination of a 16-byte copy then lie in the same half of a sector (W4).
     std::int64_t margin = round_up(s.pad_w, by_sixteen ? 2 * copied : copied), pitch = s.w + margin;
-    /// Outputs go through shared memory: where their rows are no whole sectors, and a CTA's outputs are one
-    /// run.
+    /// Outputs go through shared memory: if rows are no whole sectors and a CTA's outputs are one run.
     bool staged =
         s.q() * s.result_bytes() % sector_bytes != 0 && (tile_h == s.p() || (planes == 1 && multiplier == 1));
 
-    /// Of a column of pixels and of the filter: the multiply-adds, and the pixels loaded.
+    /// For a column of the filter: a thread's multiply-adds, and the pixels that it loads.
     std::int64_t column_fmas() const { return std::ssize(column_reads(s, rows, whole)); }
     std::int64_t window_loads() const { return distinct(column_reads(s, rows, whole)); }
+    /// Units of so many planes and output rows: a unit is what a thread computes at a time.
     std::int64_t units(std::int64_t of_planes, std::int64_t of_rows) const {
         return of_planes * multiplier * ceil_div(of_rows, rows) * s.q();
     }
@@ -124,8 +122,7 @@ struct Tiling : Depthwise {
     }
 };
 
-/// Gives the free knobs the values that suit a CTA of about `outputs` outputs. Returns why a given one is
-/// wrong, or "".
+/// Gives the free knobs values for CTAs of `outputs` outputs or so. Returns why a given one is wrong, or "".
 std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
     if (rows == 0)
         rows = int(rows_of_thread(s, s.r <= 9 ? 8 : most_rows));
@@ -164,11 +161,11 @@ std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
     return "";
 }
 
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
-    // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
-    // pixels of the largest.
+    // Registers of a thread: its sums, pixels and taps of the columns that are under way, places. For sm_90
+    // NVRTC 13.0 keeps one column of filters 3 wide, two of wider ones, a few pixels of the widest.
     constexpr std::int64_t places = 32;
     const std::int64_t pixels = s.s <= 3 ? t.window_loads() : s.s <= 7 ? 2 * t.window_loads() : t.rows;
     const std::int64_t register_cap = std::clamp<std::int64_t>(
@@ -193,9 +190,9 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     return part;
 }
 
-/// Passes of the warps' loads of one pixel of the window each, a warp's on average.
+/// Wavefronts of a warp's load of one pixel of the window, on average over the first 32 warps.
 Passes pixel_passes(const Tiling &t, const Banks &banks, std::int64_t units) {
-    constexpr std::int64_t most_warps = 32; // that are looked at
+    constexpr std::int64_t most_warps = 32;
     const std::int64_t looked_at = std::min(units, most_warps * warp_lanes), q = t.s.q(),
                        groups = ceil_div(t.tile_h, t.rows);
     const Passes all = shared_passes(banks, looked_at, 1, [&](std::int64_t unit) {
@@ -208,7 +205,7 @@ Passes pixel_passes(const Tiling &t, const Banks &banks, std::int64_t units) {
     return 1.0 / double(ceil_div(looked_at, warp_lanes)) * all;
 }
 
-/// What a CTA of so many planes and output rows does.
+/// All that a CTA of so many planes and output rows does.
 Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64_t rows) {
     const ConvShape &s = t.s;
     const std::int64_t units = t.units(planes, rows), turns = ceil_div(units, warp_lanes);
@@ -244,7 +241,7 @@ Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64
     return all;
 }
 
-/// What L2 and DRAM see of the launch.
+/// Fills in the traffic of the launch with L2 and DRAM.
 void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     const double bands = double(part.grid[1]), planes = double(s.n * s.c);
@@ -267,6 +264,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
 
 } // namespace
 
+/// Threads of several heights, each with CTAs of several sizes; both chosen.
 SettingsOf<Depthwise> Depthwise::settings(const ConvShape &s, const Gpu &) const {
     std::vector<Depthwise> found;
     for (const std::int64_t most : {most_rows, std::int64_t{8}, std::int64_t{4}, std::int64_t{2}})
@@ -299,16 +297,16 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
 void Depthwise::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
     const Tiling t{*this, s};
     if (t.planes > 1) {
-        walk.cuts = {{nullptr, t.planes * t.multiplier * s.p() * s.q(), 0}};
+        walk.cuts = {{.axis = nullptr, .share = t.planes * t.multiplier * s.p() * s.q(), .along = 0}};
         walk.flat = {{&OutputBox::columns, s.q()},
                      {&OutputBox::rows, s.p()},
                      {&OutputBox::filters, s.k},
                      {&OutputBox::images, s.n}};
         walk.positions = s.output_elements();
     } else {
-        walk.cuts = {{&OutputBox::images, 1, 0, s.c},
-                     {&OutputBox::filters, t.multiplier, 0, 1, s.c},
-                     {&OutputBox::rows, t.tile_h, 1}};
+        walk.cuts = {{.axis = &OutputBox::images, .share = 1, .along = 0, .apart = s.c},
+                     {.axis = &OutputBox::filters, .share = t.multiplier, .along = 0, .shares = s.c},
+                     {.axis = &OutputBox::rows, .share = t.tile_h, .along = 1}};
     }
     walk.buffers = {{"planes of the map", CopiedTensor::map, t.planes * t.rows_in * t.pitch * t.bytes, 1},
                     {"filters", CopiedTensor::filters, t.planes * t.multiplier * s.s * t.column_taps * 4, 1}};

@@ -9,7 +9,7 @@ namespace {
 // What is compiled in and unrolled, so that NVRTC needs two seconds at most: taps of a filter, which stay in
 // registers, and products of a thread.
 constexpr std::int64_t most_taps = 49, most_products = 2048;
-constexpr std::int64_t most_outputs = 64; // of a thread
+constexpr std::int64_t most_outputs = 64; // of a thread, chosen
 
 /// A thread computes a patch of `rows` x `columns` outputs of one plane. It holds its filter in registers and
 /// walks down the rows of pixels under its patch, each of which it loads from global memory as wide as rows
@@ -50,19 +50,18 @@ struct Tiling {
     PatchRows patch{s, knobs.rows, knobs.columns};
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t image_patches = s.k * patch.plane_patches;
-    // The registers that a thread's pixels fill as they arrive, and those that places in memory take as
-    // compiled.
+    // Registers of a thread: that its pixels fill as they arrive, and that places in memory take as compiled.
     std::int64_t words = patch.loaded_rows() * patch.row_words();
     static constexpr std::int64_t places = 13;
-    /// 48 pixels or two rows of them, where there are more.
+    /// Pixels that the cap has room for: all, up to 48 or two rows, whichever are more.
     std::int64_t pixels = std::min(patch.loaded_rows() * patch.row_pixels(),
                                    std::max<std::int64_t>(48, 2 * patch.row_pixels()));
-    /// Of a thread at most: its sums, its filter, its pixels, and 24 for places.
+    /// Sums, filter, pixels, and 24 for places, for which 13 are used and the rest is left to the compiler.
     std::int64_t register_cap =
         std::clamp<std::int64_t>(round_up(patch.rows * patch.columns + taps + pixels + 24, 8), 48, 200);
-    /// As compiled for sm_90 (NVRTC 13.0): all loads come first, and sums take the registers of pixels that
-    /// were used up. Rounded up to multiples of 8, 411 of 539 settings have exactly as many. Other
-    /// architectures are taken to be alike.
+    /// As compiled: all loads come first, and sums take the registers of pixels that were used up. Of 539
+    /// settings compiled for sm_90 (NVRTC 13.0) 411 have exactly so many, rounded up to multiples of 8. Other
+    /// architectures are assumed to be alike.
     std::int64_t registers = std::min(register_cap, round_up(words + taps + places, 8));
     /// Words of pixels that are on their way at once, for which there are registers.
     std::int64_t at_once =
@@ -84,6 +83,7 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
     return PatchRows{s, rows, columns}.too_many_loads();
 }
 
+/// Grid, threads and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     Partition part = patch_launch(
         DepthwiseRegister::about.name, t.patch, {ceil_div(t.image_patches, t.knobs.threads), t.s.n, 1},
@@ -93,8 +93,8 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     return part;
 }
 
-/// Passes through L1 of a warp, on average over warps: of its loads of a row of pixels, of its load of a tap,
-/// and of its stores of a row of outputs.
+/// Wavefronts through L1 of a warp, on average over warps (F12): of its loads of a row of pixels, of its load
+/// of a tap, and of its stores of a row of outputs.
 struct WarpPasses {
     double row = 0.0, tap = 0.0, stored = 0.0;
 };
@@ -108,7 +108,7 @@ WarpPasses passes_of(const Tiling &t) {
             t.patch.store_passes(t.image_patches, t.s.p() * t.s.q())};
 }
 
-/// What `threads` threads of a CTA do.
+/// All that `threads` threads of a CTA do; `passes` may be left at 0 where only counters are forecast.
 Activity cta_of(const Tiling &t, std::int64_t threads, const WarpPasses &passes) {
     const ConvShape &s = t.s;
     const PatchRows &patch = t.patch;
@@ -125,7 +125,7 @@ Activity cta_of(const Tiling &t, std::int64_t threads, const WarpPasses &passes)
     return all;
 }
 
-/// What L2 and DRAM see of the launch.
+/// Fills in the traffic of the launch with L2 and DRAM.
 void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     // Threads of a channel's further filters read the same plane.
@@ -142,6 +142,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
 
 } // namespace
 
+/// Patches and CTAs of several sizes, chosen.
 SettingsOf<DepthwiseRegister> DepthwiseRegister::settings(const ConvShape &s, const Gpu &) const {
     std::vector<DepthwiseRegister> found;
     for (const int of_row : either(columns, {1, 2, 4}))
@@ -161,7 +162,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{why};
     set_core_work(part, double(s.n) * over(Loop{t.image_patches, threads},
                                            [&](std::int64_t some) { return cta_of(t, some, {}); }));
-    // L1's passes take the path of shared memory, whose counters leave them out.
+    // Wavefronts of L1 take the data path of shared memory; only its counters leave them out.
     part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), passes_of(t)).work;
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
@@ -172,7 +173,8 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
 }
 
 void DepthwiseRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
-    walk.cuts = {{&OutputBox::images, 1, 1}, {nullptr, threads * rows * columns, 0}};
+    walk.cuts = {{.axis = &OutputBox::images, .share = 1, .along = 1},
+                 {.axis = nullptr, .share = threads * rows * columns, .along = 0}};
     walk.flat = {{&OutputBox::columns, s.q()}, {&OutputBox::rows, s.p()}, {&OutputBox::filters, s.k}};
     walk.positions = s.k * s.p() * s.q();
     walk.threads = {threads, 1, rows, columns, 1};

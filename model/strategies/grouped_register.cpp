@@ -11,7 +11,7 @@ namespace {
 // What is compiled in and unrolled, so that NVRTC needs two seconds at most: products of a thread with a
 // channel, and outputs, which stay in registers.
 constexpr std::int64_t most_products = 2304, most_outputs = 96;
-// Pixels that are in registers at once: under a patch of one channel, and of several.
+// Pixels that are in registers at once, chosen: under a patch of one channel, and of several.
 constexpr std::int64_t most_pixels = 96, most_pixels_at_once = 48;
 
 /// A thread computes patches of `rows` x `columns` outputs of `filters` filters of a group. For each channel
@@ -55,16 +55,17 @@ struct Tiling {
     const ConvShape &s;
     const GroupedRegister &knobs;
     PatchRows patch{s, knobs.rows, knobs.columns};
+    // Channels that a thread loads at once, channels and filters of a group, filters of a thread.
     std::int64_t at_once = knobs.channels, channels = s.c / s.groups, group_filters = s.k / s.groups,
                  filters = knobs.filters;
     std::int64_t blocks = group_filters / filters; ///< of filters, of a group
     std::int64_t values = channels * s.r * s.s;    ///< of a filter
     std::int64_t patches = s.n * patch.plane_patches;
-    std::int64_t tiles = ceil_div(patches, std::int64_t{knobs.threads}); ///< CTAs that have the same filters
+    std::int64_t tiles = ceil_div(patches, std::int64_t{knobs.threads}); ///< CTAs with the same filters
     std::int64_t outputs = patch.rows * patch.columns * filters;         ///< of a thread
 };
 
-/// Why the patches of a thread are too large to be built, or "".
+/// Why the kernel is not built for such patches with `outputs` outputs of a thread, or "".
 std::string too_large(const PatchRows &patch, std::int64_t outputs) {
     const std::int64_t taps = patch.s.r * patch.s.s, pixels = patch.window_h * patch.window_w;
     if (outputs > most_outputs || outputs * taps > most_products)
@@ -121,8 +122,9 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     return "";
 }
 
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
-    // Of a thread: its sums, the pixels under its patch, a tap of its filters, places.
+    // Registers of a thread: sums, pixels under its patch, a tap of each filter, places.
     constexpr std::int64_t places = 24;
     const std::int64_t pixels = t.at_once * t.patch.loaded_rows() * t.patch.row_pixels(),
                        registers = round_up(t.outputs + pixels + t.filters + places, 8);
@@ -150,8 +152,8 @@ Activity step_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
     return double(t.at_once) * all + does::iterations(warps);
 }
 
-/// Passes of the stores that lay a CTA's filters out in shared memory, value by value: neighbouring threads
-/// store neighbouring values of a filter, which lie `filters` words apart.
+/// Wavefronts of the stores that lay a CTA's filters out in shared memory, value by value: neighbouring
+/// threads store neighbouring values of a filter, which lie `filters` words apart.
 Passes staging_passes(const Tiling &t, const Gpu &gpu) {
     return shared_passes(banks_of(gpu.profile), t.filters * t.values, 1,
                          [&](std::int64_t i) { return i % t.values * t.filters + i / t.values; });
@@ -170,7 +172,7 @@ Activity once_of(const Tiling &t, std::int64_t threads, const Passes &staging) {
     return all;
 }
 
-/// What L2 and DRAM see of the launch.
+/// Fills in the traffic of the launch with L2 and DRAM.
 void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     const double planes = double(s.n * t.channels), plane = double(s.h * s.w * t.patch.bytes);
@@ -188,6 +190,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
 
 } // namespace
 
+/// Patches, filters of a thread and CTAs of several sizes, chosen.
 SettingsOf<GroupedRegister> GroupedRegister::settings(const ConvShape &s, const Gpu &) const {
     std::vector<GroupedRegister> found;
     for (const int of_row : either(columns, {1, 2, 4}))
@@ -215,7 +218,7 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     part.step = step_of(t, gpu, full).work;
     const Passes staging = staging_passes(t, gpu);
     part.drain = once_of(t, full, staging).work;
-    // What passes L1 takes the path of shared memory too; counters of shared memory leave it out.
+    // Wavefronts of L1 take the data path of shared memory; only its counters leave them out.
     part.step.shared_wavefronts += double(ceil_div(full, warp_lanes) * t.at_once * t.patch.loaded_rows()) *
                                    t.patch.row_passes(t.patches, s.c * s.h * s.w);
     part.drain.shared_wavefronts += double(ceil_div(full, warp_lanes) * t.filters * t.patch.rows) *
@@ -223,7 +226,7 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     set_core_work(part, double(s.groups * t.blocks) * over(Loop{t.patches, threads}, [&](std::int64_t some) {
                             return double(part.steps) * step_of(t, gpu, some) + once_of(t, some, staging);
                         }));
-    // Filters come in groups of loads, one group after another, and pixels behind them.
+    // A thread loads filter values eight at a time, each group after the one before, then pixels.
     constexpr std::int64_t copies_at_once = 8; // of a thread
     part.drain.line_waits =
         double(ceil_div(ceil_div(t.filters * t.values, std::int64_t{threads}), copies_at_once));
@@ -234,9 +237,9 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
 void GroupedRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &launch) const {
     const Tiling t{s, *this};
     walk.grid = {t.blocks, t.tiles, s.groups};
-    walk.cuts = {{&OutputBox::filters, t.group_filters, 2},
-                 {&OutputBox::filters, t.filters, 0},
-                 {nullptr, threads * rows * columns, 1}};
+    walk.cuts = {{.axis = &OutputBox::filters, .share = t.group_filters, .along = 2},
+                 {.axis = &OutputBox::filters, .share = t.filters, .along = 0},
+                 {.axis = nullptr, .share = threads * rows * columns, .along = 1}};
     walk.flat = {{&OutputBox::columns, s.q()}, {&OutputBox::rows, s.p()}, {&OutputBox::images, s.n}};
     walk.positions = s.n * s.p() * s.q();
     walk.buffers = {{"filters", CopiedTensor::filters, launch.shared_bytes, 1}};

@@ -10,25 +10,29 @@
 namespace convcast {
 namespace {
 
-constexpr std::int64_t most_taps = 64; // of a slice's channel: bits of a word
+constexpr std::int64_t most_taps = 64; // of a slice's channel: which lie inside the image are bits of a word
 
-/// What follows from shape and knobs, and several parts of a plan need.
+/// What follows from shape and knobs, and several parts of a plan need. A slice is what a pipeline step
+/// brings: slice_channels channels of a filter or, of filters with many taps, one row of taps of each. A
+/// value is a filter's tap of a channel.
 struct Tiling {
     const ConvShape &s;
     const ImplicitGemm &g;
     const Gpu &gpu;
     Banks banks = banks_of(gpu.profile);
     std::int64_t channels = s.c / s.groups, filters = s.k / s.groups; ///< of a group
-    std::int64_t padded_filters = round_up(filters, 4);               ///< as they lie when prepared
-    std::int64_t values = channels * s.r * s.s;                       ///< of a filter
-    /// Filter rows and taps of a slice: all, or a row of a large filter.
+    std::int64_t padded_filters = round_up(filters, 4); ///< filters = 2: values of a row as prepared
+    std::int64_t values = channels * s.r * s.s;         ///< of a filter
+    /// Rows of taps and taps of a channel in a slice, and values of a filter in a slice.
     std::int64_t rows = s.r * s.s <= most_taps ? s.r : 1, taps = rows * s.s, slice = g.slice_channels * taps;
     std::int64_t steps = ceil_div(channels, g.slice_channels) * (s.r / rows);
     std::int64_t threads = g.tile_k / g.thread_k * (g.tile_pixels / g.thread_pixels) * g.warp_split;
-    std::int64_t warps = threads / 32, lanes_n = lanes_along_pixels(g); ///< lanes of a warp along the pixels
-    /// Whether filters that are not prepared come by 16-byte copies along (c, r, s).
+    std::int64_t warps = threads / 32, lanes_n = lanes_along_pixels(g);
+    /// Filters that are not prepared come by 16-byte copies and lie filter by filter; else value by value.
     bool by_filter = g.filters == 1 && rows == s.r && s.products() % 4 == 0 && slice % 4 == 0 &&
                      channels % g.slice_channels == 0;
+    /// Floats from one filter, or value, to the next in shared memory: an odd number of 16-byte words where
+    /// warps store or read across, which keeps them off the same banks.
     std::int64_t pitch = g.filters == 2 ? g.tile_k
                          : by_filter    ? slice + (slice / 4 % 2 == 1 ? 0 : 4)
                                         : g.tile_k + 4;
@@ -36,14 +40,17 @@ struct Tiling {
     std::int64_t pixels = s.n * s.p() * s.q(), pixel_tiles = ceil_div(pixels, g.tile_pixels);
     std::int64_t filter_tiles = ceil_div(filters, g.tile_k);
     bool padded = s.pad_h > 0 || s.pad_w > 0;
+    /// Pixels come by 16-byte copies: a single tap reads neighbours as they lie.
     bool wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !padded && s.h * s.w % 4 == 0;
-    bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; ///< sums go through shared memory
-    /// Loads of a warp in a step, 128 bits wide, and wavefronts of those of all warps of a CTA.
+    /// Sums go through shared memory: those of several warps or CTAs are added up there, and planes whose
+    /// outputs are no multiple of four are stored from there one by one.
+    bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0;
+    /// 128-bit loads of a warp in a step, and the wavefronts of the loads of all warps of a CTA.
     double warp_loads = double(slice) / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0;
     double load_wavefronts = double(warps) * warp_loads * gpu.architecture.uniform_wide_wavefronts->value;
 };
 
-/// Why the knobs are none that the kernel has, or why the shape has too few channels for them; "" if neither.
+/// Why the kernel is not built for these knobs, or the shape has too few channels for them; "" if neither.
 std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (!power_of_two_in(g.tile_k, 16, 256))
         return "tile_k must be 16, 32, 64, 128 or 256";
@@ -61,7 +68,7 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     return "";
 }
 
-/// Why the warps of a CTA cannot share its tile and its steps; "" if they can.
+/// Why the threads of a CTA cannot share its tile and its copies, or its cluster the steps; "" if they can.
 std::string check_tiling(const Tiling &t) {
     if (t.g.columns > 1)
         return "columns is for staged rows";
@@ -88,16 +95,18 @@ std::int64_t largest_divisor(std::int64_t total, std::int64_t most) {
     return most;
 }
 
-/// What a thread copies in a step, as the kernel shares the copies out.
+/// What a thread copies in a step, as the kernel deals the copies out.
 struct ThreadCopies {
     const Tiling &t;
+    /// Fours of filters, and warps side by side along them.
     std::int64_t quads = t.g.tile_k / 4, warps_k = std::gcd(t.warps, quads);
     std::int64_t values_at_once = 8 * (t.warps / warps_k); ///< of a filter, where copies have four bytes
-    /// Of a tile's pixels: single ones, or fours where copies are wide; and those of a thread.
+    /// Copies of a value for a tile's pixels: one each, or one for four where copies are wide. Threads side
+    /// by side along them, and copies of a thread. Further threads are `sharers` that share the channels.
     std::int64_t units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1),
                  lanes_p = largest_divisor(units, t.threads), places = units / lanes_p;
     std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{t.g.slice_channels});
-    // Copies of a thread, on average over those of a CTA.
+    // Copies of a thread in a step, on average over the threads of a CTA.
     double filters = t.g.filters == 2 ? double(ceil_div(t.slice, t.threads / quads))
                      : t.by_filter
                          ? double(ceil_div(t.g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
@@ -106,25 +115,26 @@ struct ThreadCopies {
                     double(t.threads);
 };
 
-/// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
+/// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA. The
+/// numbers beside sums and operands were read off the machine code for sm_90.
 std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
-    // Accumulators, two buffers of fragments or four values of each filter, addresses.
+    // Sums; operands, in two buffers or of four values at a time; addresses.
     const std::int64_t sums = t.g.thread_k * t.g.thread_pixels;
-    const std::int64_t wanted = sums + (t.by_filter ? 4 : 2) * t.g.thread_k + 2 * t.g.thread_pixels +
-                                (sums < (t.by_filter ? 32 : 64) ? 40 : 32) +
-                                (copies.places - 1) * (t.padded ? 10 : 4) +
-                                (t.rows == t.s.r ? 0 : ceil_div(t.slice, copies.values_at_once)) +
-                                // filters as they are, four bytes a copy: places of the copies
-                                (t.g.filters == 1 && !t.by_filter && sums <= 16 ? 8 : 0) +
-                                // and, of a last slice that is not whole, which of them are filters' values
-                                (t.g.filters == 1 && !t.by_filter && copies.filters > 16.0 ? 16 : 0) +
-                                // nine rows of a single step, none of which waits for a copy
-                                (t.steps == 1 && t.slice == 9 &&
-                                         ((t.g.filters == 2 && sums <= 16 && t.warps < 4) ||
-                                          (t.g.tile_k == 4 * t.g.thread_k &&
-                                           std::has_single_bit(static_cast<unsigned>(t.g.tile_pixels))))
-                                     ? 16
-                                     : 0);
+    const std::int64_t wanted =
+        sums + (t.by_filter ? 4 : 2) * t.g.thread_k + 2 * t.g.thread_pixels +
+        (sums < (t.by_filter ? 32 : 64) ? 40 : 32) + (copies.places - 1) * (t.padded ? 10 : 4) +
+        (t.rows == t.s.r ? 0 : ceil_div(t.slice, copies.values_at_once)) +
+        // filters as they are stored, four bytes a copy: places of the copies
+        (t.g.filters == 1 && !t.by_filter && sums <= 16 ? 8 : 0) +
+        // and, where there are many, which of them exceed a last, shorter slice
+        (t.g.filters == 1 && !t.by_filter && copies.filters > 16.0 ? 16 : 0) +
+        // a single step of nine values: all are loaded at once, as none waits for a copy
+        (t.steps == 1 && t.slice == 9 &&
+                 ((t.g.filters == 2 && sums <= 16 && t.warps < 4) ||
+                  (t.g.tile_k == 4 * t.g.thread_k &&
+                   std::has_single_bit(static_cast<unsigned>(t.g.tile_pixels))))
+             ? 16
+             : 0);
     const std::int64_t registers = register_cap_for(wanted, t.threads, t.gpu.limits);
     // Beside sums and operands a thread needs registers for addresses, positions and counters, and with
     // several steps for the positions of the next step's copies. With 36 for all of these a kernel of 768
@@ -145,13 +155,13 @@ Partition launch_of(const Tiling &t, std::int64_t registers) {
         set_cluster(part, g, g.warp_split, part.threads);
     part.stages = g.stages;
     part.independent_sums = g.thread_k * g.thread_pixels;
-    // A filter's values that come four at once all lie in one register bank, and of eight pixels a thread
-    // some lie there too: no order avoids FFMAs that read two registers of a bank (F3).
+    // Four values of a filter that are loaded as one all lie in one register bank, and some of a thread's
+    // eight pixels lie there too: no order avoids FFMAs that read two registers of a bank (F3).
     part.snaked = !(t.by_filter && t.g.thread_pixels == 8);
     return part;
 }
 
-/// Passes of a warp's asynchronous copy of filters, which shares the pipe with the loads.
+/// Wavefronts of a warp's asynchronous copy of filters, which shares the pipe with the loads (F12).
 double filter_copy_passes(const Tiling &t) {
     const std::int64_t quads = t.g.tile_k / 4, row_copies = t.slice / 4;
     if (t.g.filters == 2)
@@ -165,7 +175,7 @@ double filter_copy_passes(const Tiling &t) {
     return copy_passes_of(warp_lanes, 1, [&](std::int64_t lane) { return lane / 8 * t.values + lane % 8; });
 }
 
-/// Passes of a warp's asynchronous copy of pixels.
+/// Wavefronts of a warp's asynchronous copy of pixels (F12).
 double pixel_copy_passes(const Tiling &t, const ThreadCopies &copies) {
     const std::int64_t lanes = std::min(warp_lanes, copies.units);
     return t.wide_pixels
@@ -183,7 +193,7 @@ StepWork step_of(const Tiling &t, const ThreadCopies &copies) {
     step.instructions =
         step.fmas / 32.0 + warps * (t.warp_loads + copies.filters * instructions::unrolled_copy +
                                     copies.pixels * instructions::unrolled_copy + instructions::step);
-    if (t.by_filter) { // a turn loads a quad of values of each filter and only then multiplies
+    if (t.by_filter) { // an iteration loads four values of each filter and only then multiplies
         step.turns = warps * double(t.slice / 4) / t.g.warp_split;
         step.instructions += step.turns * instructions::iteration;
     }
@@ -192,26 +202,26 @@ StepWork step_of(const Tiling &t, const ThreadCopies &copies) {
     return step;
 }
 
-/// Where the quads of a slice are no multiple of the parts of a step, some warps have one more.
+/// With warp_split, groups of warps share the values of a slice in fours. If these do not divide evenly, some
+/// groups have one more: says by how much the busiest scheduler is busier than the mean.
 void deal_out_quads(Partition &part, const Tiling &t) {
     if (!t.by_filter || t.warps % t.gpu.limits.schedulers_per_sm != 0)
         return;
     const std::int64_t quads = t.slice / 4, tile_warps_of_part = t.warps / t.g.warp_split;
     deal_out(part, t.gpu, t.warps, [&](std::int64_t warp) {
-        const std::int64_t turn = warp / tile_warps_of_part;
-        return quads * (turn + 1) / t.g.warp_split - quads * turn / t.g.warp_split;
+        const std::int64_t group = warp / tile_warps_of_part;
+        return quads * (group + 1) / t.g.warp_split - quads * group / t.g.warp_split;
     });
     part.scheduler_warps.reset(); // all warps are busy
 }
 
-/// What a CTA does once.
+/// What a CTA does once: the places of its copies, and its results.
 StepWork drain_of(const Tiling &t, const ThreadCopies &copies) {
     StepWork drain;
     const double warps = double(t.warps);
-    const double tile_quads = double(t.g.tile_k * t.g.tile_pixels / 4);
+    const double tile_quads = double(t.g.tile_k * t.g.tile_pixels / 4); // fours of sums
     drain.store_bytes = stored_by_cta(t.s, t.g);
-    // Sums that meet are added up and stored one by one, and passed over where the tile has no filter or
-    // pixel.
+    // Sums that meet in shared memory are added up and stored one by one. `there`: the share of outputs.
     const double there = double(t.filters) / double(t.filter_tiles * t.g.tile_k) *
                          double(std::min(t.pixel_tiles * t.g.tile_pixels, round_up(t.pixels, warp_lanes))) /
                          double(t.pixel_tiles * t.g.tile_pixels);
@@ -225,9 +235,8 @@ StepWork drain_of(const Tiling &t, const ThreadCopies &copies) {
                      : instructions::store);
     if (!t.meets)
         return drain;
-    // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
-    // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
-    // pixels.
+    // Where sums meet, a warp stores its own and reads those that it adds up. In a cluster only reads of the
+    // CTA's own memory count, as no counter has those of other CTAs'. Otherwise only outputs are read.
     const double tile_warps = tile_quads * 4.0 / 32.0 * t.g.warp_split;
     const double sum_stores = warps * double(t.g.thread_k * t.g.thread_pixels) / 4.0 *
                               sum_store_passes(t.banks, t.g, t.lanes_n, 4, t.by_filter ? 1 : 4);
@@ -235,7 +244,8 @@ StepWork drain_of(const Tiling &t, const ThreadCopies &copies) {
     return drain;
 }
 
-/// Steps of the whole launch, as lanes and as warps do them, and wavefronts of their loads.
+/// How many steps of a CTA the launch does: `lanes` by the FMAs that lanes do, `warps` by the instructions
+/// that warps issue. And the wavefronts of the loads of all steps.
 struct StepsDone {
     double lanes, warps, load_wavefronts;
 };
@@ -265,38 +275,42 @@ StepsDone steps_done(const Tiling &t, const Partition &part) {
     return done;
 }
 
-/// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups.
-/// ThreadCopies of 16 bytes pass L1; of others it keeps what the taps have in common.
+/// Bytes of sectors that copies request before L1 answers any: `pixels` by one CTA for a channel, `filters`
+/// by one CTA of each tile of filters together, all groups. Copies of 16 bytes bypass L1. Of narrower ones it
+/// keeps what several taps read, which counts once.
 TileReads asked_bytes(const Tiling &t, const Partition &part) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
-        t.wide_pixels ? wide_copy_bytes(4.0 * double(std::min<std::int64_t>(t.g.tile_pixels, t.pixels)),
-                                        odd_halves(0, {{plane, t.s.c}, {t.stage_floats * 4, t.g.stages}}),
-                                        odd_halves(0, {{plane, t.s.c}}))
-                      : footprint_bytes(t.s, std::min<std::int64_t>(t.g.tile_pixels, t.pixels));
+        t.wide_pixels
+            ? wide_copy_bytes(4.0 * double(std::min<std::int64_t>(t.g.tile_pixels, t.pixels)),
+                              share_at_odd_16_bytes(0, {{plane, t.s.c}, {t.stage_floats * 4, t.g.stages}}),
+                              share_at_odd_16_bytes(0, {{plane, t.s.c}}))
+            : footprint_bytes(t.s, std::min<std::int64_t>(t.g.tile_pixels, t.pixels));
     const double filters_of_tile = double(std::min<std::int64_t>(t.g.tile_k, t.filters));
     const double filters =
         4.0 * double(t.filters * t.values * t.s.groups) *
-        (t.g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{t.padded_filters * 4, t.values}}), 0.0)
-         : t.by_filter    ? wide_copy_bytes(1.0,
-                                            odd_halves(0, {{(t.pitch - t.values) * 4, t.g.tile_k},
-                                                           {t.slice * 4, t.steps},
-                                                           {t.stage_floats * 4, t.g.stages}}),
-                                            0.0)
-                          : filter_run_bytes(filters_of_tile, 4.0 * double(t.values), part, t.gpu) /
+        (t.g.filters == 2
+             ? wide_copy_bytes(1.0, share_at_odd_16_bytes(0, {{t.padded_filters * 4, t.values}}), 0.0)
+         : t.by_filter ? wide_copy_bytes(1.0,
+                                         share_at_odd_16_bytes(0, {{(t.pitch - t.values) * 4, t.g.tile_k},
+                                                                   {t.slice * 4, t.steps},
+                                                                   {t.stage_floats * 4, t.g.stages}}),
+                                         0.0)
+                       : filter_run_bytes(filters_of_tile, 4.0 * double(t.values), part, t.gpu) /
                              (4.0 * filters_of_tile * double(t.values)));
     return {pixels, filters};
 }
 
-/// Bytes that the launch requests from L2. CTAs of other filters, or of a neighbouring tile, may read on the
-/// same SM what is still in L1.
+/// Bytes that the launch requests from L2. Copies of 4 bytes find in L1 what CTAs of other filters, or of a
+/// neighbouring tile, have read on the same SM.
 TileReads requested_bytes(const Tiling &t, const Partition &part) {
     const TileReads asked = asked_bytes(t, part);
     const double tiles = double(t.pixel_tiles * t.filter_tiles * t.s.groups);
-    const double images = t.g.tile_pixels > t.s.p() * t.s.q() ? 1.0 : double(t.s.n), // else as one
-        of_cta = double(t.channels) * asked.pixels / t.g.split;
+    // Tiles larger than an image span images, which are then taken as one.
+    const double images = t.g.tile_pixels > t.s.p() * t.s.q() ? 1.0 : double(t.s.n),
+                 of_cta = double(t.channels) * asked.pixels / t.g.split;
     const double of_image = double(t.s.input_bytes()) / images / double(t.s.groups);
-    // CTAs of a rank lie on the same SMs.
+    // CTAs of the same rank in their clusters run on the same SMs, and read the same share of the channels.
     const double groups = double(t.s.groups), of_rank = asked.filters / groups / t.g.split,
                  of_tile = of_rank / double(t.filter_tiles);
     const bool filters_in_l1 = t.g.filters != 2 && !t.by_filter;
@@ -313,8 +327,8 @@ TileReads requested_bytes(const Tiling &t, const Partition &part) {
     return {pixels, filters};
 }
 
-/// F36: requests for each line of raw filters that a CTA copies by 16 bytes: one for what lies alike in a
-/// line of L2 and in a line of shared memory.
+/// F36: requests that a CTA's 16-byte copies make for each line of filters as stored. A request ends where a
+/// line of L2, or a line of shared memory, ends.
 double requests_of_filter_line(const Tiling &t) {
     constexpr std::int64_t line = 128, unit = 16, rows = 8; // after which the places in a line repeat
     std::int64_t requests = 0;
@@ -329,7 +343,7 @@ double requests_of_filter_line(const Tiling &t) {
     return double(requests) / double(lines.size());
 }
 
-/// The share of requested_bytes that can be coalesced with requests of other SMs.
+/// The shares of requested_bytes that can be coalesced (W6). Narrow copies always can.
 TileReads alike_shares(const Tiling &t) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
@@ -364,17 +378,17 @@ void count_work(Partition &part, const Tiling &t) {
     work.shared_wavefronts = done.load_wavefronts + ctas * part.drain.shared_wavefronts;
     work.shared_conflicts = 0.0;
 
-    if (t.by_filter && t.pitch != t.slice) // else L1 and the GPC merge requests
+    if (t.by_filter && t.pitch != t.slice) // else their requests are coalesced (F36)
         part.line_turns = double(t.pixel_tiles) * requests_of_filter_line(t) * double(part.steps);
     set_tile_reads(part, requested_bytes(t, part), alike_shares(t), t.gpu);
-    // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
-    // pixels. An image's outputs end a run.
+    // Lanes along the pixels store four neighbours each, so that a run is 4 * lanes_n outputs. Where sums
+    // meet, a warp stores 32 neighbours, or all pixels of a smaller tile. A run ends with a plane.
     const std::int64_t map = t.s.p() * t.s.q(),
                        run = std::min(map, t.meets ? std::min<std::int64_t>(warp_lanes, t.g.tile_pixels)
                                                    : 4 * t.lanes_n);
     work.l2_write_bytes = double(t.s.output_bytes()) / double(4 * run) *
                           stored_bytes({warp_lanes, run, 1, 0}, std::gcd(map, run), 4);
-    // A map that fills no sector shares it with those of other filters, which other stores write (F21).
+    // A plane smaller than a sector shares it with planes of other filters, which other stores write (F21).
     if (map < 8)
         fill_writes(part, t.s, t.gpu);
     else
@@ -403,17 +417,17 @@ struct Tile {
 constexpr Tile tiles[] = {{128, 16, 8}, {128, 8, 8}, {64, 8, 8}, {32, 8, 8}, {128, 8, 4},
                           {64, 8, 4},   {32, 8, 4},  {32, 4, 8}, {32, 4, 4}, {16, 4, 4}};
 
-/// Channels of a step: some 16 values or more, equal parts for the warps, and no more than there are.
+/// Channels of a step to try: of about 16 values, which warp_split divides, and no more than there are.
 int slice_channels_for(const ConvShape &s, int warp_split) {
     const std::int64_t channels = s.c / s.groups;
     const std::int64_t taps = s.r * s.s <= most_taps ? s.r * s.s : s.s;
     const std::int64_t equal = warp_split / std::gcd(std::int64_t{warp_split}, taps);
-    constexpr std::int64_t wanted = 16;
+    constexpr std::int64_t wanted = 16; // values; chosen
     const std::int64_t some = round_up(std::max(ceil_div(wanted, taps), equal), equal);
     return int(std::min(some, std::max(channels / equal * equal, std::int64_t{1})));
 }
 
-/// Channels of a step that let raw filters come by 16-byte copies; 0 if none do.
+/// Channels of a step, of 32 values or more, with which unprepared filters come by 16-byte copies; 0: none.
 int quad_channels_for(const ConvShape &s, int warp_split) {
     const std::int64_t channels = s.c / s.groups, taps = s.r * s.s;
     if (taps > most_taps || s.products() % 4 != 0)
@@ -424,8 +438,8 @@ int quad_channels_for(const ConvShape &s, int warp_split) {
     return channels % some == 0 ? int(some) : 0;
 }
 
-/// Channels of a step of staged rows: the two largest shares of all channels that the groups of warps can
-/// divide and whose values are not more than a step holds well.
+/// Channels of a step of staged rows that are tried: the two largest divisors of all channels that warp_split
+/// divides and that have no more than 150 values, or 64 channels; both limits are chosen.
 std::vector<int> row_slices(const ConvShape &s, int warp_split) {
     constexpr std::int64_t most_values = 150, most_channels = 64;
     const std::int64_t channels = s.c / s.groups, taps = s.r * s.s;
@@ -436,8 +450,8 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
     return found;
 }
 
-/// Whether a tile has the knobs that are given and fits the filters: half of it would not be padding, and the
-/// smallest holds them all.
+/// Whether a tile has the knobs that are given and suits the filters of a group: half of it would hold fewer
+/// than all of them. The smallest tile, of 16 filters, is tried only where it holds all.
 bool worth_trying(const Tile &tile, const ImplicitGemm &given, std::int64_t filters_of_group) {
     const auto differs = [](int knob, int value) { return knob != 0 && knob != value; };
     if (differs(given.tile_k, tile.k) || differs(given.thread_k, tile.thread_k) ||
@@ -446,14 +460,15 @@ bool worth_trying(const Tile &tile, const ImplicitGemm &given, std::int64_t filt
     return given.tile_k != 0 || (tile.k > 16 ? tile.k / 2 < filters_of_group : filters_of_group <= 16);
 }
 
-/// Not worth one are, unless their knobs are given: splitting what fills the chip, CTAs too small or too
-/// large, and preparing filters that are hardly used.
+/// Whether a setting is worth a forecast. Left out, to save time, are settings that split though there are
+/// more than 8 CTAs for each SM, CTAs of fewer than 64 threads or, with warp_split, of more than 256, and
+/// preparing filters that fewer than 2 CTAs for each SM read; the limits are chosen. Given knobs are kept.
 bool worth_a_forecast(const ImplicitGemm &setting, const ImplicitGemm &given, const ConvShape &s,
                       std::int64_t sms) {
     const std::int64_t threads = std::int64_t{setting.tile_k} / setting.thread_k *
                                  (setting.tile_pixels / std::max(1, setting.thread_pixels)) *
                                  setting.warp_split;
-    const std::int64_t ctas = // of a split of 1
+    const std::int64_t ctas = // with split = 1
         ceil_div(s.n * s.p() * s.q(), setting.tile_pixels) * ceil_div(s.k / s.groups, setting.tile_k) *
         s.groups;
     return !((setting.split > 1 && given.split == 0 && ctas * setting.split > 8 * sms) ||
@@ -462,7 +477,8 @@ bool worth_a_forecast(const ImplicitGemm &setting, const ImplicitGemm &given, co
              (setting.filters == 2 && given.filters == 0 && ctas * setting.split < 2 * sms));
 }
 
-/// Adds what is worth trying of staging, channels of a step and buffers.
+/// Appends to `found` the settings that are worth trying of staging, channels of a step and buffers; the
+/// other knobs are those of `setting`. `given`: what the user has given, 0 for what he left open.
 void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const ImplicitGemm &given,
                   const ConvShape &s, const Gpu &gpu) {
     std::vector<int> depths = {slice_channels_for(s, setting.warp_split)};
@@ -470,10 +486,10 @@ void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const 
         depths.push_back(quads);
     if (given.slice_channels != 0)
         depths = {given.slice_channels};
-    // Seen beside each other on 64 layers: with one tap, rows are faster up to some 256 channels, then
-    // slower; with fewer than four channels slower. On the layers of ResNet-50 with 32 images, 0.4e9 FMAs and
-    // more, slower by 15 to 45 %.
-    constexpr double large = 3e8;
+    // Whether to try staged rows. Measured on 64 layers beside the other staging: with one tap, rows are
+    // faster up to some 256 channels and slower beyond; with fewer than four channels slower. On 1 x 1 layers
+    // of ResNet-50 with 32 images, which have 0.4e9 FMAs and more, they are slower by 15 to 45 %.
+    constexpr double large = 3e8; // FMAs
     const bool any = given.staging == 0 && given.stages == 0 && given.filters != 2;
     const bool one_tap = s.r * s.s == 1;
     const bool rows = !one_tap ? s.c / s.groups >= 4
@@ -508,6 +524,7 @@ std::string ImplicitGemm::outside(const ConvShape &s) {
     return outside_tiles(s);
 }
 
+/// All combinations of the values tried, chosen, but for those not worth trying or a forecast.
 SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
     const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
     if (split > 1 && !clusters)
@@ -516,17 +533,18 @@ SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &g
                                       split, gpu.profile.id, gpu.profile.compute_capability)};
     std::vector<ImplicitGemm> found;
     const std::int64_t pixels = s.n * s.p() * s.q();
+    // Adds the settings worth a forecast with a tile of k filters.
     const auto add = [&](int k, int k_of_thread, int pixels_of_thread) {
         ImplicitGemm setting = *this;
         setting.tile_k = k, setting.thread_k = k_of_thread, setting.thread_pixels = pixels_of_thread;
         for (const int width : either(tile_pixels, {16, 32, 48, 64, 96, 128, 192})) {
             if (tile_pixels == 0 && width > 16 && width / 2 >= pixels)
-                continue;
+                continue; // half as wide a tile has all pixels
             setting.tile_pixels = width;
-            for (const int turns : either(warp_split, {1, 2, 4, 8}))
+            for (const int groups : either(warp_split, {1, 2, 4, 8}))
                 for (const int parts : clusters ? either(split, {1, 2, 4, 8}) : std::vector<int>{1})
                     for (const int layout : either(filters, {1, 2})) {
-                        setting.warp_split = turns, setting.split = parts, setting.filters = layout;
+                        setting.warp_split = groups, setting.split = parts, setting.filters = layout;
                         if (worth_a_forecast(setting, *this, s, gpu.limits.sm_count))
                             add_stagings(found, setting, *this, s, gpu);
                     }
@@ -543,7 +561,7 @@ SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &g
     return found;
 }
 
-/// No knob is left to choose.
+/// All knobs but `columns` are chosen already, by settings().
 Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(*this, s); !why.empty())
         return Infeasible{why};
@@ -552,7 +570,7 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling t{s, *this, gpu};
     if (const std::string why = check_tiling(t); !why.empty())
         return Infeasible{why};
-    columns = 1; // nothing left to choose
+    columns = 1; // only staged rows have it
     const ThreadCopies copies{t};
     const std::int64_t registers = registers_for(t, copies);
     if (registers == 0)

@@ -7,11 +7,12 @@
 namespace convcast {
 namespace {
 
-/// A CTA computes `tile_k` filters for `tile_pixels` pixels, counted over n, p and q, by wgmma: 64 pixels a
-/// warpgroup, one more warpgroup copies. Each factor is split in two TF32 parts; three products of parts are
-/// added up in FP32. A pipeline step brings `depth` rows of 8 values of (c, r, s). `split` CTAs of a cluster
-/// take shares of the steps. Filters are split and laid out once by a launch of their own. Any stride,
-/// padding, dilation and groups; compute capability 9.0 only.
+/// A CTA computes `tile_k` filters for `tile_pixels` pixels, counted over n, p and q, by wgmma. Each 64
+/// pixels have a warpgroup that multiplies (a consumer), and one more warpgroup copies (the producer). Each
+/// factor is split in two TF32 parts; three products of parts are added up in FP32. A pipeline step brings
+/// `depth` rows, each of 8 values of (c, r, s). `split` CTAs of a cluster take shares of the steps. Filters
+/// are split and laid out once by a launch of their own. Any stride, padding, dilation and groups; compute
+/// capability 9.0 only.
 struct ImplicitGemm3xTf32 {
     static constexpr About about{"implicit_gemm_3xtf32",
                                  "Implicit GEMM on tensor cores, three TF32 products for one of FP32", 14};
@@ -28,8 +29,8 @@ struct ImplicitGemm3xTf32 {
     static std::string outside(const ConvShape &s) {
         if (const std::string why = outside_tiles(s); !why.empty())
             return why;
-        // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a
-        // sum of many.
+        // The product of the low parts, 2^-22 of a product, is left out. That is lost in the rounding of a
+        // sum of many products; eight are chosen as enough.
         constexpr std::int64_t least_products = 8;
         if (s.products() < least_products)
             return fmt::format("a sum of {} products, fewer than 8, would be less accurate than FP32",
@@ -45,8 +46,9 @@ constexpr std::int64_t group_threads = 128; // of a warpgroup
 
 /// What follows from shape and knobs, and several parts of a plan need.
 struct Tiling : ImplicitGemm3xTf32 {
-    // Eight channels of eight filters are turned in 33 KB of shared memory.
+    /// With rows of channels: the launch that prepares filters turns eight of eight filters in 33 KB then.
     static constexpr std::int64_t most_taps = 128;
+    // Limits and sizes of the table of places (tabled), and of a stage's barriers.
     static constexpr std::int64_t most_places = 2048, most_distance = 32767, place_bytes = 8,
                                   barrier_bytes = 16;
     const ConvShape &s;
@@ -55,25 +57,24 @@ struct Tiling : ImplicitGemm3xTf32 {
     /// A row is eight channels of a tap, else eight successive values.
     bool by_channel = channels % row_values == 0 && s.r * s.s <= most_taps;
     std::int64_t rows = ceil_div(channels * s.r * s.s, row_values), steps = ceil_div(rows, depth);
-    std::int64_t padded_rows = steps * depth, places = padded_rows * row_values; ///< of whole steps
-    std::int64_t pitch = tile_pixels + 8;
+    std::int64_t padded_rows = steps * depth, places = padded_rows * row_values; ///< of all steps; of values
+    std::int64_t pitch = tile_pixels + 8; ///< floats from one value's pixels to the next's
     std::int64_t stage_bytes = 4 * depth * row_values * (2 * tile_k + pitch);
     std::int64_t pixels = s.n * s.p() * s.q(), pixel_tiles = ceil_div(pixels, tile_pixels);
     std::int64_t filter_tiles = ceil_div(filters, tile_k);
     std::int64_t groups_of_warps = tile_pixels / 64, threads = (groups_of_warps + 1) * group_threads;
     double warps = double(groups_of_warps * 4); ///< that multiply
-    /// Of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes each.
+    /// Of a step: a consumer warp reads its pixels by two 64-bit loads a row, two wavefronts each.
     double load_wavefronts = double(depth) * warps * 2.0 * 2.0;
     bool wide_pixels = by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
                        s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
-    /// Whether a table in shared memory says where values lie.
+    /// Whether a table in shared memory says where a row's values lie; else divisions find them.
     bool tabled = !by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
                   (s.s - 1) * s.dilation_w <= most_distance;
     std::int64_t extra_bytes =
         stages * barrier_bytes + (tabled ? places * place_bytes : 0); ///< beside stages
-    // Registers of a thread that multiplies: accumulators and sums, two buffers of split pixels, addresses. A
-    // CTA starts with as many for each thread (`cap`); then the producers give some of theirs to the
-    // consumers.
+    // Registers, read off the machine code: a consumer's accumulators and sums, two buffers of split pixels,
+    // addresses. A CTA starts with `cap` for each thread; then producers give some of theirs to consumers.
     static constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
     static constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
     std::int64_t usual_producer = by_channel || taps <= many_taps ? 40 : 48;
@@ -90,8 +91,9 @@ struct Tiling : ImplicitGemm3xTf32 {
     std::int64_t cap = enough ? wanted_cap : most;
 };
 
-/// What a producer thread copies of a row: so many of its values, each for so many pixels. Threads side by
-/// side take pixels, or four of them where copies are wide; where there are more threads, they share values.
+/// What a producer thread copies of a row: `values` of its values, each for `pixels` pixels, or fours of
+/// pixels where copies are wide. `lanes` threads side by side copy the same value for different pixels;
+/// further threads copy other values.
 struct Copying {
     const Tiling &t;
     std::int64_t units = t.tile_pixels / (t.wide_pixels ? 4 : 1);
@@ -100,14 +102,15 @@ struct Copying {
            pixels = double(ceil_div(units, lanes));
 };
 
-/// Bytes that the CTAs of a tile of `pixels` ask L2 for, each of them of its share of the rows: of a channel
-/// whose taps lie in two shares both read what their taps need.
+/// Bytes that the CTAs of a cluster together request from L2 for the pixels of a tile of `pixels`. Each
+/// reads what its share of the rows needs. A channel whose taps lie in two shares is read by both.
 double tile_pixel_bytes(const Tiling &t, std::int64_t pixels) {
-    if (t.wide_pixels) // past L1
+    if (t.wide_pixels) // they bypass L1
         return double(t.channels) * wide_copy_bytes(4.0 * double(pixels),
-                                                    odd_halves(0, {{t.s.h * t.s.w * 4, t.s.c}}),
-                                                    odd_halves(0, {{t.s.h * t.s.w * 4, t.s.c}}));
-    const double whole = footprint_bytes(t.s, pixels);
+                                                    share_at_odd_16_bytes(0, {{t.s.h * t.s.w * 4, t.s.c}}),
+                                                    share_at_odd_16_bytes(0, {{t.s.h * t.s.w * 4, t.s.c}}));
+    const double whole =
+        footprint_bytes(t.s, pixels); // of a channel with all taps, or with taps [begin, end)
     const auto of_taps = [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t rows = (end - 1) / t.s.s - begin / t.s.s + 1;
         return end - begin == t.taps ? whole
@@ -117,11 +120,11 @@ double tile_pixel_bytes(const Tiling &t, std::int64_t pixels) {
                        all = t.channels / at_once * t.taps; // taps of all channels, or of eight at once
     double bytes = 0.0;
     for (std::int64_t rank = 0; rank < t.split; ++rank) {
-        const auto first = [&](std::int64_t share) {
+        const auto first_tap = [&](std::int64_t share) {
             return std::min(all, t.steps * share / t.split * t.depth * of_row);
         };
         // A part of a channel, whole channels, a part of the last one.
-        const std::int64_t begin = first(rank), end = first(rank + 1);
+        const std::int64_t begin = first_tap(rank), end = first_tap(rank + 1);
         const std::int64_t whole_from = std::min(end, round_up(begin, t.taps)),
                            whole_to = std::max(whole_from, end / t.taps * t.taps);
         const auto within = [&](std::int64_t at) { return at - begin / t.taps * t.taps; };
@@ -134,18 +137,17 @@ double tile_pixel_bytes(const Tiling &t, std::int64_t pixels) {
     return double(at_once) * bytes;
 }
 
-/// How the launch that prepares the filters divides them: a CTA has eight filters and `rows` rows, which it
-/// turns in shared memory, where a filter lies `pitch` floats from the next.
+/// What a CTA of the launch that prepares filters has: eight filters and `rows` rows. It transposes them in
+/// shared memory, where a filter lies `pitch` floats from the next.
 struct Block {
     static constexpr std::int64_t filters = 8, usual_rows = 16;
     const Tiling &t;
-    /// Whole channels.
+    /// 16 rows (chosen) or, with rows of channels, the next number that is eight whole channels.
     std::int64_t rows = t.by_channel ? t.taps * ceil_div(usual_rows, t.taps) : usual_rows;
     std::int64_t values = rows * row_values, pitch = values + 1;
 };
 
-/// Passes of the loads of `rows` rows: a thread reads four values of its filter and half row, one after
-/// another.
+/// Wavefronts of the loads of `rows` rows: a thread reads four values of its filter, one by one.
 double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows) {
     constexpr std::int64_t eight = Block::filters;
     return 4.0 * shared_passes(Banks{}, rows * 2 * eight, 1, [&](std::int64_t i) {
@@ -167,17 +169,16 @@ Partition prepare_launch(const Tiling &t) {
         t.s, t.gpu);
     part.template_arguments = {t.channels,    t.filters,  t.taps,      t.tile_k,
                                t.padded_rows, block.rows, t.by_channel};
-    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
-    // next.
+    // In a step a thread reads eight values and then stores them to shared memory, as the kernel does.
     constexpr std::int64_t under_way = 8;
     part.steps = ceil_div(Block::filters * block.values, part.threads * under_way);
     const double values = double(Block::filters * block.values), steps = double(part.steps),
                  ctas = double(part.ctas);
-    // Loads of the values that there are: of all groups and filters, up to eight of these.
+    // Warp instructions that load values, of all groups and filters; padding is not loaded.
     const double loads = double(t.s.groups * round_up(t.filters, Block::filters) *
                                 ceil_div(t.channels * t.taps, papers::warp_threads));
-    // Of 32 values a warp finds the place by divisions and stores them to shared memory; it loads those that
-    // there are; of 128 it splits and writes the parts.
+    // For 32 values a warp finds the places by divisions and stores them to shared memory. In the drain, for
+    // 128 values it splits them and writes the parts.
     part.step.instructions =
         (values / 32.0 * instructions::divided_copy + loads / ctas * instructions::copy) / steps;
     const double write_passes = // of the stores of a block to shared memory
@@ -186,7 +187,7 @@ Partition prepare_launch(const Tiling &t) {
         }).taken;
     part.step.shared_wavefronts = write_passes / steps;
     part.step.load_bytes /= steps;
-    // Of the last block only the rows that there are.
+    // The last block has only the rows that are left.
     const double blocks = double(part.grid[0]),
                  rows_there = double(t.padded_rows) / (blocks * double(block.rows));
     part.drain.instructions = rows_there * values / 128.0 * instructions::divided_copy;
@@ -199,7 +200,7 @@ Partition prepare_launch(const Tiling &t) {
     return part;
 }
 
-/// Why these knobs make no setting; "" if they do.
+/// Why the kernel is not built for these knobs; "" if it is.
 std::string check_knobs(const ImplicitGemm3xTf32 &g) {
     if (g.tile_k != 32 && g.tile_k != 64 && g.tile_k != 128)
         return "tile_k must be 32, 64 or 128";
@@ -214,7 +215,7 @@ std::string check_knobs(const ImplicitGemm3xTf32 &g) {
     return "";
 }
 
-/// Why a CTA cannot have such tiles, or a grid so many; "" if it can.
+/// Why a CTA cannot have such tiles, or a grid so many; "" if they can.
 std::string check_tiling(const Tiling &t) {
     if (const std::string why = check_split(t.split, t.steps); !why.empty())
         return why;
@@ -245,27 +246,25 @@ Partition launch_of(const Tiling &t) {
     return part;
 }
 
-/// F12: passes of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel reads
-/// nothing; it writes a zero.
+/// F12: wavefronts of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel
+/// reads nothing; it writes a zero.
 double value_copy_passes(const Tiling &t) {
     const std::int64_t width = t.wide_pixels ? 4 : 1, units = t.tile_pixels / width,
                        lanes = std::min(warp_lanes, units), // that copy the same value
-        there = ceil_div(std::min<std::int64_t>(t.pixels, t.tile_pixels), width);
+        with_pixels = ceil_div(std::min<std::int64_t>(t.pixels, t.tile_pixels), width);
     const auto passes = [&](std::int64_t active) {
         return t.wide_pixels
                    ? copy_passes_of(active, 4, [](std::int64_t lane) { return 4 * lane; })
                    : copy_passes_of(active, 1, [&](std::int64_t lane) { return first_tap_of(t.s, lane); });
     };
-    const Loop with_pixels{there, lanes};
-    const double of_warps =
-        over(with_pixels, passes) + double(ceil_div(units, lanes) - with_pixels.turns()) * passes(0);
+    const Loop warps{with_pixels, lanes};
+    const double of_warps = over(warps, passes) + double(ceil_div(units, lanes) - warps.turns()) * passes(0);
     return of_warps * double(lanes) / double(warp_lanes);
 }
 
-/// Warp instructions of a producer for a row, as its loops are written. A thread has some of a row's values,
-/// and copies each for every pixel of its own. If channels come in eights, a copy takes its address and the
-/// copy itself. If not, the place of the value is looked up or divided out as well. At a padded edge a thread
-/// compares: once for all channels of a pixel, else for every copy.
+/// Warp instructions of a producer warp for a row, as its loops are written. If a row is eight channels, a
+/// copy takes its address and the copy itself. If not, the place of each value is looked up or found by
+/// divisions as well. With padding a thread compares: once for all channels of a pixel, else for every copy.
 double row_copying_of(const Tiling &t, const Copying &its) {
     const bool padded = t.s.pad_h + t.s.pad_w > 0;
     const double copies = its.values * its.pixels;
@@ -281,15 +280,15 @@ StepWork step_of(const Tiling &t) {
     const double depth = t.depth;
     const Copying its{t};
     step.tensor_fmas = depth * row_values * products_of_parts * t.tile_k * t.tile_pixels;
-    // wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass through the same
-    // pipe (F12).
+    // wgmma reads a row's filters for each of the three products and each 64 pixels. Copies of filters and
+    // pixels pass through the same pipe (F12).
     constexpr double wavefront_bytes = 128.0;
     step.shared_wavefronts =
         t.load_wavefronts +
         depth * products_of_parts * double(t.groups_of_warps) * t.tile_k * 32.0 / wavefront_bytes +
         depth * 2.0 * t.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
     step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(t, its));
-    // A warp waits for where a value lies before it copies it.
+    // A producer warp waits for the table's answer before it copies a value.
     step.turns = t.tabled ? 4.0 * depth * its.values : 0.0;
     step.instructions = depth * t.warps * instructions::divided_copy + step.copying;
     const double step_channels = depth * row_values / double(t.s.r * t.s.s);
@@ -298,9 +297,9 @@ StepWork step_of(const Tiling &t) {
     return step;
 }
 
-/// What a CTA does once. Results: a store has the pixels of a warp, four filters at a time; in pairs where
-/// planes are even. Where the last tile is not full, each is compared. Of a cluster a CTA stores its sums and
-/// adds up its share: for each of its turns a consumer reads what each CTA has.
+/// What a CTA does once: its start, the table of places, its results. Without a cluster, a store has 16
+/// pixels by 4 filters, or two stores if planes of outputs are odd. In a cluster, a CTA stores its sums to
+/// shared memory and adds up its share: in each iteration a consumer thread reads a sum of every CTA.
 StepWork drain_of(const Tiling &t) {
     StepWork drain;
     drain.store_bytes = stored_by_cta(t.s, t);
@@ -317,15 +316,15 @@ StepWork drain_of(const Tiling &t) {
                               (t.s.p() * t.s.q() % 2 == 0 ? 1.0 : 2.0);
         drain.instructions += stores * instructions::store;
     }
-    // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
-    // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
+    // The table takes two wavefronts for 32 places. A CTA of a cluster writes its sums by two wavefronts for
+    // 32 pairs, and reads its share of its own sums; reads of other CTAs' memory are in no counter.
     const double tile_warps = double(t.tile_k * t.tile_pixels) / 32.0;
     drain.shared_wavefronts = places * 2.0 / 32.0 + (t.split > 1 ? tile_warps * (1.0 + 1.0 / t.split) : 0.0);
     return drain;
 }
 
-/// Fills in what the launch reads from L2, and what SMs have in common of it. Filters come as they lie; of
-/// pixels, L1 keeps what the taps have in common, but not of copies of 16 bytes.
+/// Fills in what the launch reads from L2 in `all_steps` steps of CTAs. Filters are copied as they are
+/// prepared. L1 keeps pixels from tap to tap, unless copies of 16 bytes bypass it.
 void count_reads(Partition &part, const Tiling &t, double all_steps) {
     const std::int64_t last_pixels = t.pixels - (t.pixel_tiles - 1) * t.tile_pixels;
     const double pixel_reads =
@@ -340,7 +339,7 @@ void count_reads(Partition &part, const Tiling &t, double all_steps) {
 void count_work(Partition &part, const Tiling &t) {
     const double ctas = double(part.ctas);
     const double all_steps = ctas / t.split * double(t.steps);
-    // A producer warp looks up where its values lie, one after another.
+    // Wavefronts of a step's reads of the table by producer warps.
     const double lookups =
         t.tabled ? double(t.depth) * row_values * 4.0 * std::min(1.0, double(t.tile_pixels) / 128.0) : 0.0;
     Work &work = part.work;
@@ -349,15 +348,16 @@ void count_work(Partition &part, const Tiling &t) {
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts = all_steps * (t.load_wavefronts + lookups) + ctas * part.drain.shared_wavefronts;
     count_reads(part, t, all_steps);
-    // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
+    // F8: the taps of a channel read nearly the same pixels, and prepared filters are in L2.
     part.new_share = std::min(1.0, t.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));
     work.l2_write_bytes = written_bytes(t.s, StoredAlong::planes);
-    // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
+    // Two warps whose runs share a sector write their parts of it at different times (F21).
     fill_writes(part, t.s, t.gpu);
 }
 
-/// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
-/// CTA copies while it waits at its start or end, another one multiplies.
+/// The buffers of a CTA if the knob is left open: as many, from two to four, as leave room for all CTAs of
+/// an SM that registers allow, since one multiplies while another waits at its start or end. If these cannot
+/// have two each, there are fewer CTAs.
 int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
     constexpr std::int64_t least = 2, most = 4;
     ImplicitGemm3xTf32 largest = g;
@@ -376,6 +376,7 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
 
 } // namespace
 
+/// All combinations of tiles and split; depth and stages have one value each.
 SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
     if (gpu.profile.compute_capability != "9.0")
         return Infeasible{"wgmma needs compute capability 9.0, " + gpu.profile.id + " has " +
@@ -396,7 +397,7 @@ SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, 
     return found;
 }
 
-/// No knob is left to choose.
+/// settings() has chosen all knobs.
 Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(*this); !why.empty())
         return Infeasible{why};

@@ -19,12 +19,13 @@
 namespace convcast {
 namespace {
 
+/// The strategy of this name; nullptr if there is none.
 const StrategyKind *find_kind(const std::string &name) {
     const auto found = std::ranges::find(strategy_kinds(), name, &StrategyKind::name);
     return found == strategy_kinds().end() ? nullptr : *found;
 }
 
-/// The place of a knob among its strategy's. Throws UsageError, about `text`, where there is none.
+/// The index of a knob among its strategy's. Throws UsageError, which quotes `text`, if there is none.
 std::size_t find_knob(const std::string &text, const StrategyKind &kind, const std::string &name) {
     std::vector<std::string> known;
     for (const KnobDoc &knob : kind.knobs)
@@ -36,6 +37,7 @@ std::size_t find_knob(const std::string &text, const StrategyKind &kind, const s
     return static_cast<std::size_t>(found - known.begin());
 }
 
+/// Sets the knobs that `rest`, "tile_w=128,tile_h=8", gives. `text` is the whole that a UsageError quotes.
 void parse_knobs(Strategy &strategy, const std::string &text, std::string_view rest) {
     std::vector<std::string> items = split(rest, ','), seen;
     if (items.back().empty()) // no knobs, or a comma behind the last

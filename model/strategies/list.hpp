@@ -16,10 +16,10 @@
 
 namespace convcast {
 
-/// What `list` says of a knob and of a strategy.
+/// What `list` prints of a knob, and of a strategy.
 struct KnobDoc {
     std::string name, doc;
-    int low = 0, high = 0;       ///< accepted values
+    int low = 0, high = 0;       ///< the lowest and the highest accepted value
     std::vector<int> candidates; ///< what `choose` tries; none: only the default
     CONVCAST_MEMBERS(KnobDoc, name, doc, low, high, candidates)
 };
@@ -34,7 +34,7 @@ struct StrategyKind;
 /// A strategy with a value for each of its knobs; 0 leaves a knob to the model.
 struct Strategy {
     const StrategyKind *kind = nullptr;
-    std::vector<int> knobs; ///< in the order of the kind's
+    std::vector<int> knobs; ///< values, in the order of kind->knobs
     bool operator==(const Strategy &) const = default;
 };
 
@@ -57,7 +57,7 @@ struct Infeasible {
 };
 
 struct PlannedStrategy {
-    Strategy strategy; ///< with every knob that the model chose
+    Strategy strategy; ///< the setting that runs, no knob left open
     Feasible feasible;
 };
 using PlanResult = std::variant<PlannedStrategy, Infeasible>;
@@ -70,21 +70,20 @@ using Settings = std::variant<std::vector<Strategy>, Infeasible>;
 struct StrategyKind : StrategyDoc {
     int place = 0;             ///< in lists
     bool tensor_cores = false; ///< it multiplies on them
-    std::vector<int> usual;    ///< values of the knobs that nobody gives
-    /// The settings that are compared where knobs are left to the model. A strategy that chooses its knobs by
-    /// rules has one, itself.
+    std::vector<int> usual;    ///< the default of each knob
+    /// The settings to compare where knobs are left to the model. A strategy that chooses its knobs by rules
+    /// returns the one that it was given.
     Settings (*settings)(const Strategy &, const ConvShape &, const Gpu &) = nullptr;
     /// The plan of one of these settings, as the strategy counts it. Callers that have no setting yet use
     /// plan() of model/choose/setting.hpp, which compares them.
     PlanResult (*plan)(const Strategy &, const ConvShape &, const Gpu &) = nullptr;
-    /// How the CTAs of a launch of its plan walk; nullptr: it has not declared it.
+    /// Which outputs the CTAs of a launch of its plan compute, for diagrams; nullptr: not known.
     Walk (*walk)(const Strategy &, const ConvShape &, const Gpu &, const Partition &) = nullptr;
 };
 
-/// All of them, in the order of their places.
+/// All strategies, their names, and their texts, in the order of their places. strategy_kinds throws
+/// std::logic_error if a file registers another name than its own or two have the same place.
 const std::vector<const StrategyKind *> &strategy_kinds();
-
-/// Their names.
 std::vector<std::string> strategy_names();
 std::vector<StrategyDoc> strategy_docs();
 
@@ -92,7 +91,7 @@ std::vector<StrategyDoc> strategy_docs();
 /// taken for those of FFMAs. False for names that are not in the list.
 bool uses_tensor_cores(const std::string &strategy_name);
 
-/// "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model
+/// Reads "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model
 /// chooses). Throws UsageError with the closest name or the accepted range.
 Strategy parse_strategy(const std::string &text);
 
@@ -100,11 +99,11 @@ Strategy parse_strategy(const std::string &text);
 std::string to_text(const Strategy &strategy);
 std::string name_of(const Strategy &strategy);
 
-/// The value of a knob, by its name.
+/// The value of a knob, by its name. Throws UsageError if the strategy has no such knob.
 int &knob_of(Strategy &strategy, const std::string &name);
 
-/// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones
-/// included.
+/// Every setting that `choose` tries: all defaults first, then each combination of the knobs' candidates,
+/// infeasible ones included. A knob without candidates keeps its default. None for an unknown name.
 std::vector<Strategy> candidates(const std::string &strategy_name);
 
 } // namespace convcast

@@ -6,12 +6,12 @@
 namespace convcast {
 namespace {
 
-constexpr int most_pieces = 4096;
+constexpr int most_pieces = 4096; // of the channels, chosen
 constexpr std::int64_t group = 8; // filters of a warp
 
-/// A CTA keeps ceil(P / N_sm) output rows' pixels in shared memory, all channels or, in `pieces` pieces of
-/// channels, as many as fit, while `tile_k` filters a step stream past it. A warp owns 8 filters, a lane
-/// `columns` pixels 32 apart.
+/// A CTA keeps the pixels of ceil(p / N_sm) output rows in shared memory while `tile_k` filters a step stream
+/// past it. If not all channels fit, they come in `pieces` pieces, and all filters stream past each piece. A
+/// warp computes 8 filters, a lane `columns` pixels 32 apart.
 struct MapStream {
     static constexpr About about{"map_stream",
                                  "Chang Fig. 2(d): its rows of the map stay on an SM, all filters stream", 9};
@@ -19,7 +19,7 @@ struct MapStream {
 
     void knobs(const EachKnob &each) {
         each(tile_k, "tile_k", 0, 256, {16, 32, 64, 128},
-             "filters of a step, a multiple of 8; 0: 32, or what there are");
+             "filters of a step, a multiple of 8; 0: 32, or fewer if there are fewer");
         each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8},
              "pieces of the channels, one resident at a time; 0: the fewest that fit");
         each(columns, "columns", 0, 4, {}, "pixels of a lane: 1, 2 or 4; 0: as the rows need");
@@ -27,6 +27,7 @@ struct MapStream {
     }
     static std::string outside(const ConvShape &s) { return outside_papers(s); }
     std::string settle(const ConvShape &s, const Gpu &gpu);
+    /// Floats of shared memory that a CTA of `tile_h` output rows needs; columns and tile_k must be settled.
     std::int64_t shared_floats(const ConvShape &s, std::int64_t tile_h, std::int64_t of_pieces) const;
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
@@ -40,7 +41,7 @@ std::int64_t MapStream::shared_floats(const ConvShape &s, std::int64_t tile_h, s
     return stages * tile_k * channels * (s.r * s.s) + channels * band_floats + spare;
 }
 
-/// Replaces automatic knobs by what runs. Why there is no such launch, or "".
+/// Gives the free knobs their values. Returns why there is no such launch, or "".
 std::string MapStream::settle(const ConvShape &s, const Gpu &gpu) {
     const GpuLimits &limits = gpu.limits;
     const std::int64_t tile_h = ceil_div(s.p(), limits.sm_count);
@@ -69,7 +70,8 @@ std::string MapStream::settle(const ConvShape &s, const Gpu &gpu) {
     return "";
 }
 
-/// What follows from the shape, the knobs and the GPU.
+/// What follows from the shape, settled knobs and the GPU. Positions run along the rows of the map, of which
+/// the last s - 1 pixels have no output; a block is what a warp computes at a time, 32 * columns positions.
 struct Tiling : MapStream {
     const ConvShape &s;
     const Gpu &gpu;
@@ -77,7 +79,7 @@ struct Tiling : MapStream {
     Loop rows{s.p(), ceil_div(s.p(), gpu.limits.sm_count)}; ///< of outputs, CTA by CTA
     Loop channels{s.c, ceil_div(s.c, pieces)}, filters{s.k, tile_k};
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
-    // Sums, pixels, filter values; places of the copies, loads and stores.
+    // Registers of a thread: sums, pixels, filter values; addresses, read off the machine code for sm_90.
     std::int64_t addresses = taps == 1 && columns <= 2 ? 48 : 56;
     std::int64_t register_cap = round_up(group * columns + columns + 2 * group + addresses, 8);
     std::int64_t most_warps = most_threads(gpu.limits, register_cap) / 32;
@@ -117,9 +119,8 @@ Partition launch_of(const Tiling &o) {
     return part;
 }
 
-/// The copies of a step by so many of the CTA's warps: its filters, past the last one zeros, and its share of
-/// the rows of a piece. A warp copies whole filters; of a channel's rows the first warps copy what is left of
-/// whole rounds.
+/// The copies of a step by `warps` of the CTA's warps: the step's filters, with zeros past the last one, and
+/// a part of the piece's pixels, which the steps of a piece share. A warp copies whole filters.
 Activity copies_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std::int64_t filters,
                    std::int64_t warps) {
     const std::int64_t slots = ceil_div(o.tile_k * warps, o.warps), map = o.map_floats(rows),
@@ -131,20 +132,20 @@ Activity copies_of(const Tiling &o, std::int64_t rows, std::int64_t channels, st
                        does::fetched(channels * map));
 }
 
-/// A step: its copies, and its filters' blocks of positions. Neighbouring lanes read neighbouring pixels and
-/// the same filter values.
+/// What a CTA does in a step of so many output rows, channels and filters: its copies, and a block of
+/// positions for each eight filters. Neighbouring lanes read neighbouring pixels and the same filter values.
 Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std::int64_t filters) {
     const std::int64_t columns = o.columns, fmas = o.taps * columns * group;
     const std::int64_t blocks = ceil_div(o.positions(rows), 32 * columns) * ceil_div(filters, group),
                        turns = blocks * channels;
     constexpr std::int64_t most_unrolled = 1024; // FFMAs, as the kernel does
     const bool whole = fmas <= most_unrolled;
-    const auto pixel = [&](std::int64_t i) { // of a tap, of a position 32 behind the one before
+    const auto pixel = [&](std::int64_t i) { // word of tap i % taps of column i / taps
         return i / o.s.s % o.s.r * o.s.w + i % o.s.s + i / o.taps * warp_lanes;
     };
     const std::int64_t all = o.taps * columns, pixels = whole ? distinct_loads(all, pixel) : all;
     const double uniform = o.gpu.architecture.uniform_wide_wavefronts->value;
-    // The sums of a piece before are read again: 32 positions that follow one another, of one filter.
+    // All pieces but the first read the sums of the piece before, 32 neighbours of a filter at a time.
     const std::int64_t sums = ceil_div(o.positions(rows), warp_lanes) * filters;
     const double pieces = double(o.pieces);
     return copies_of(o, rows, channels, filters, o.warps) + does::ffmas(warp_lanes * turns, turns, fmas) +
@@ -156,7 +157,7 @@ Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std:
            1.0 / pieces * does::stored(rows * o.s.q() * filters);
 }
 
-/// Counts a full step, what a CTA does once, and the launch.
+/// Fills in part.step, part.drain and the core work of the launch.
 void fill_counts(Partition &part, const Tiling &o) {
     const Activity once = does::starts(o.warps);
     set_core_work(part, double(part.ctas) * once +
@@ -166,8 +167,7 @@ void fill_counts(Partition &part, const Tiling &o) {
     part.step = step_of(o, o.rows.tile, o.channels.tile, filters).work;
     part.longest_copier = copies_of(o, o.rows.tile, o.channels.tile, filters, 1).work.copying *
                           double(o.warps) / part.step.copying;
-    // The first piece's rows are there before its first filters are used. A warp stores after each block, and
-    // nothing covers the last.
+    // The first piece's pixels are copied before the first step. Nothing overlaps with a warp's last stores.
     const double steps = double(part.steps);
     part.drain = (once + does::fetched(o.channels.tile * o.map_floats(o.rows.tile))).work;
     part.drain.store_bytes = part.step.store_bytes / double(ceil_div(o.blocks, o.position_warps));
@@ -175,21 +175,21 @@ void fill_counts(Partition &part, const Tiling &o) {
     part.step.store_bytes -= part.drain.store_bytes / steps;
 }
 
-/// What L2 sees of the map's copies.
+/// What all CTAs request from L2 of the map.
 Reads map_reads_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.grid[0];
-    return copied({o.wide,
-                   double(o.s.n * o.s.c * bands),
-                   band_bytes(o.s, bands),
-                   part.stages * part.bank_floats * 4,
-                   {{o.channels.tile, plane, part.band_floats * 4},
-                    {part.pieces, o.channels.tile * plane},
-                    {bands, part.tile_h * o.s.w * 4},
-                    {o.s.n, o.s.c * plane}}});
+    return copied({.wide = o.wide,
+                   .runs = double(o.s.n * o.s.c * bands),
+                   .run_bytes = band_bytes(o.s, bands),
+                   .to = part.stages * part.bank_floats * 4,
+                   .loops = {{o.channels.tile, plane, part.band_floats * 4},
+                             {part.pieces, o.channels.tile * plane},
+                             {bands, part.tile_h * o.s.w * 4},
+                             {o.s.n, o.s.c * plane}}});
 }
 
-/// What the SMs request from L2 of filters and of sums of the piece before: all CTAs go through all filters,
-/// and read their sums from L1 if it has room. Of the map, `map_of_cta` bytes pass through it.
+/// What the SMs request from L2 of filters, and of sums of the piece before. All CTAs read all filters. They
+/// find their own sums in L1 if it has kept them. `map_of_cta`: bytes of the map that a CTA reads through L1.
 std::array<Reads, 2> stream_reads_of(const Tiling &o, double map_of_cta, const Partition &part) {
     const ConvShape &s = o.s;
     const double pieces = double(part.pieces), bands = double(part.grid[0]);
@@ -198,14 +198,14 @@ std::array<Reads, 2> stream_reads_of(const Tiling &o, double map_of_cta, const P
     const double filter_run = double(s.c) / pieces * double(o.taps) * 4.0;
     const double resident = double(std::min(part.ctas_per_sm, ceil_div(part.ctas, o.gpu.limits.sm_count)));
     const double sums_of_cta = double(part.tile_h * s.q() * s.k * 4);
-    // Between a sum's store and its next read all others pass, and a piece's rows and filters, in lines.
+    // Bytes through L1 between a sum's store and its next read: other sums, a piece's pixels and filters.
     constexpr double line = 128.0;
     const double between = resident * (sums_of_cta + map_of_cta / pieces) +
                            std::min(filters, count * lines_touched(filter_run, 1.0, 0.0) * line);
-    // A piece reads a run of each filter; what lies in its sectors of other pieces L1 keeps if it has room.
+    // A piece reads a run of each filter. L1 may keep what the sectors at its ends hold of other pieces.
     const double all = pieces * std::min(once, count * spanned_bytes(filter_run));
     const double of_filters = kept_by_l1(once, all, between, part, o.gpu);
-    // A CTA's rows of an output follow one another; warps side by side find a common sector in L1.
+    // A CTA's rows of a plane of sums are one run. Neighbouring warps find the sector that they share in L1.
     const double sums_run = double(s.p() * s.q() * 4) / bands;
     const double read_again = double(s.output_bytes()) * spanned_bytes(sums_run) / sums_run;
     const double read =
@@ -214,7 +214,7 @@ std::array<Reads, 2> stream_reads_of(const Tiling &o, double map_of_cta, const P
             Reads{kept_by_l1(0.0, (pieces - 1.0) * read_again, between, part, o.gpu)}};
 }
 
-/// Adds what L2 and DRAM see of the whole launch to its work.
+/// Fills in the traffic of the launch with L2 and DRAM.
 void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const Gpu &gpu = o.gpu;
@@ -222,15 +222,15 @@ void add_traffic(Partition &part, const Tiling &o) {
     const double output_bytes = double(s.output_bytes());
     Reads map = map_reads_of(o, part);
     const auto [filters, sums] = stream_reads_of(o, o.wide ? 0.0 : map.bytes / ctas, part);
-    // CTAs side by side have rows of the map in common, each at another place of its copies: of 16 bytes they
-    // come to them soon enough after each other, by 4 bytes not, as counted.
+    // Neighbouring CTAs read common rows of the map at different times. Counters say that copies of 16 bytes
+    // come close enough for their requests to coalesce, and copies of 4 bytes do not.
     map.readers = {double(o.map_floats(part.tile_h)) / double(part.tile_h * s.w), 1.0};
     if (!o.wide)
         map.alike = 0.0;
     set_reads(part, {filters, map, sums}, gpu);
     part.work.l2_write_bytes = pieces * written_bytes_of_flat_rows(s, part.tile_h); // each stores its sums
     fill_writes(part, s, gpu, pieces);
-    // The sums of a piece are read again by the next, when all that is resident has stored its own.
+    // The next piece reads the sums of a piece after all resident CTAs have stored theirs.
     const double at_once = std::min(1.0, double(part.ctas_per_sm * gpu.limits.sm_count) / ctas);
     const double again_bytes = (pieces - 1.0) * output_bytes * lost_from_l2(at_once * output_bytes, gpu);
     *part.work.dram_read_bytes += again_bytes;
@@ -259,10 +259,10 @@ Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
 
 void MapStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling o{*this, s, gpu};
-    walk.cuts = {{&OutputBox::images, 1, 1},
-                 {&OutputBox::rows, o.rows.tile, 0},
-                 {&OutputBox::channels, o.channels.tile},
-                 {&OutputBox::filters, o.filters.tile}};
+    walk.cuts = {{.axis = &OutputBox::images, .share = 1, .along = 1},
+                 {.axis = &OutputBox::rows, .share = o.rows.tile, .along = 0},
+                 {.axis = &OutputBox::channels, .share = o.channels.tile},
+                 {.axis = &OutputBox::filters, .share = o.filters.tile}};
     walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, stages},
                     {"map", CopiedTensor::map, o.channels.tile * launch.band_floats * 4, 1}};
     walk.threads = {32 * o.position_warps, o.groups, 1, columns, group, 32};

@@ -36,8 +36,7 @@ struct NaiveGlobal {
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-/// Passes through L1 of a warp's pixels of one tap, on average over the warps of a plane, of which as many
-/// are looked at as a row of outputs can be cut into.
+/// Wavefronts through L1 of a warp's load of the pixels of one tap (F12), on average over 32 warps.
 double pixel_passes_of(const ConvShape &s) {
     const std::int64_t warps = std::min(ceil_div(s.p() * s.q(), warp_lanes), warp_lanes);
     return gathered(warps * warp_lanes, 1,
@@ -48,16 +47,15 @@ double pixel_passes_of(const ConvShape &s) {
            double(warps);
 }
 
-/// Passes through L1 of a warp's filter values of one tap: one word for each plane that its lanes' outputs
-/// lie in.
+/// Wavefronts through L1 of a warp's load of one tap (F12): a word for each plane among its lanes.
 double filter_passes_of(const ConvShape &s) {
     const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, warp_lanes), warp_lanes);
     return gathered(warps * warp_lanes, 1, [&](std::int64_t i) { return i / plane * s.products(); }) /
            double(warps);
 }
 
-/// The share of the steps, a channel each, in which a warp reaches a sector that it has not loaded yet.
-/// Planes of a few pixels follow one another in a sector, and so do filters of a few taps.
+/// The share, 0 to 1, of the steps, a channel each, in which a warp reaches a sector that it has not loaded
+/// yet (F8). The planes of small maps lie several in a sector, and so do the taps of small filters.
 double sector_share_of(const ConvShape &s) {
     const std::int64_t map = s.h * s.w * 4, filter = s.r * s.s * 4, plane = s.p() * s.q();
     const double images = std::min(double(s.n), row_runs(warp_lanes, s.k * plane)),
@@ -66,7 +64,7 @@ double sector_share_of(const ConvShape &s) {
                     new_sector_share(filter, filters, s.c / s.groups * filter));
 }
 
-/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): by how many pixels are under way at once.
+/// Registers of a thread as NVRTC 13.0 compiles for sm_90: by how many pixels are loaded at once.
 std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
     if (!unrolled)
         return taps > 64 ? 56 : 40; // a loop of rows holds a whole row of taps
@@ -83,7 +81,7 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{fmt::format("threads must be a multiple of 32, got {}", threads)};
     const std::int64_t outputs = s.output_elements(), channels = s.c / s.groups;
     const bool padded = s.pad_h > 0 || s.pad_w > 0;
-    // As the kernel does: the taps of a small filter are unrolled, of a smaller one where each is checked.
+    // As the kernel does: up to 64 taps are unrolled, or 16 where each is compared with the map's edges.
     const bool unrolled = s.r * s.s <= (padded ? 16 : 64);
     Partition part = launch_of_ctas(
         about.name, {ceil_div(outputs, threads), 1, 1},
@@ -103,8 +101,8 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = does_not_fit(part, gpu.limits); !why.empty())
         return Infeasible{why};
 
-    // A tap is two loads, an FMA and a turn of its loop; where there is padding each of its coordinates is
-    // compared. A thread finds its output with three divisions, of 64 bits where there are so many outputs.
+    // A tap is two loads, an FMA and an iteration of its loop; with padding each of its coordinates is
+    // compared. A thread finds its output with three divisions, of 64 bits if outputs exceed 32.
     const double per_tap =
                      instructions::iteration + (padded ? (unrolled ? 1.0 : 2.0) * instructions::guard : 0.0),
                  per_channel = 2.0 * instructions::iteration,
@@ -137,21 +135,21 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     const double image_bytes = steps * std::min(channel_bytes, footprint_bytes(s, s.p() * s.q()));
     const double images = double(s.n);
     const double all_filters = spanned_bytes(double(s.filter_bytes()));
-    // The last CTA counts as the part of a full one that it has to do.
+    // The last CTA counts as the part of a full one that its outputs are.
     const double full_ctas = double(outputs) / double(threads);
     const double pixel_reads =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
                                  std::max(1.0, full_ctas / images), part, gpu, Again::anywhere);
     const double filter_reads = read_through_l1(std::min(filter_bytes, all_filters), all_filters,
                                                 std::max(1.0, full_ctas), part, gpu, Again::in_turn);
-    const double plane_ctas = // of a filter and an image, which follow one another
+    const double plane_ctas = // neighbours that have the outputs of one filter and image
         std::max(1.0, double(s.p() * s.q()) / double(threads));
     set_reads(part,
               {{pixel_reads, {ctas / images / plane_ctas / double(s.groups), plane_ctas}},
                {filter_reads, {plane_ctas, 1.0}}},
               gpu);
     work.l2_write_bytes = double(s.output_bytes()); // a warp's outputs follow one another
-    // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
+    // A filter's outputs are neighbours in the grid. The filters that are resident at once share the pixels.
     const double resident = double(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);
     const double planes_at_once = std::max(1.0, resident / double(s.p() * s.q()));
     fill_dram(work, s, gpu, double(s.k) / planes_at_once);
@@ -161,7 +159,7 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
 }
 
 void NaiveGlobal::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
-    walk.cuts = {{nullptr, threads, 0}};
+    walk.cuts = {{.axis = nullptr, .share = threads, .along = 0}};
     walk.flat = {{&OutputBox::columns, s.q()},
                  {&OutputBox::rows, s.p()},
                  {&OutputBox::filters, s.k},

@@ -42,8 +42,7 @@ struct NaiveShared {
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-/// Registers of a thread where the map is in global memory, as compiled for sm_90 (NVRTC 13.0): by how many
-/// pixels are under way at once.
+/// Registers of a thread, map in global memory (NVRTC 13.0, sm_90): by how many pixels it loads at once.
 std::int64_t registers_of_global_map(const ConvShape &s) {
     if (s.r * s.s > 16) // one row of taps at a time
         return s.s <= 5 ? 32 : 40;
@@ -61,7 +60,7 @@ struct Tiling : NaiveShared {
     const Gpu &gpu;
     std::int64_t threads = std::int64_t{tile_w} * tile_h;
     std::int64_t rows = (tile_h - 1) * s.stride_h + s.r,
-                 columns = (tile_w - 1) * s.stride_w + s.s;                        ///< of input
+                 columns = (tile_w - 1) * s.stride_w + s.s;                        ///< of pixels under a tile
     std::int64_t filter_floats = s.products(), tile_floats = s.c * rows * columns; ///< of all channels
     std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
     double tiles = double(tiles_x * tiles_y); ///< of a map
@@ -70,6 +69,7 @@ struct Tiling : NaiveShared {
     bool unrolled = s.r * s.s <= 16; ///< taps, as the kernel does with a map in global memory
 };
 
+/// Gives the free knobs their values. Returns why a given one is wrong or does not fit, or "".
 std::string NaiveShared::settle(const ConvShape &s, const Gpu &gpu) {
     const GpuLimits &limits = gpu.limits;
     if (tile_w == 0)
@@ -94,6 +94,7 @@ std::string NaiveShared::settle(const ConvShape &s, const Gpu &gpu) {
     return "";
 }
 
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t) {
     const std::int64_t bank_floats = round_up(t.filter_floats, 4),
                        band_floats = t.shared_map ? t.tile_floats : 0;
@@ -116,16 +117,16 @@ Partition launch_of(const Tiling &t) {
     return part;
 }
 
-/// Warps of a CTA that have outputs, and their reads of one tap's pixels.
+/// Warps of a CTA that have outputs, and the wavefronts of their read of one tap's pixels.
 struct Warps {
-    double active, busiest; ///< on average, and of the busiest SM
-    double passes;          ///< of such a read by one of them
-    double conflicts;       ///< of such a read by all of them
+    double active, busiest; ///< such warps of a CTA on average, and of the CTAs of the busiest SM
+    double passes;          ///< of a read by one of them
+    double conflicts;       ///< of a read by all of them, summed over the tiles of a map
 };
 
 Warps warps_of(const Tiling &t) {
-    // Where the threads of a tile with so many outputs read one tap: the same pattern for every tap, but for
-    // a shift. A thread without an output ends early.
+    // The word that a thread reads for a tap, in a tile with so many columns and rows of outputs and rows of
+    // pixels `pitch` words apart. Other taps only shift it. A thread without an output ends early.
     const auto reads = [&](std::int64_t columns_inside, std::int64_t rows_inside, std::int64_t pitch) {
         return [&t, columns_inside, rows_inside, pitch](std::int64_t thread) -> std::int64_t {
             const std::int64_t y = thread / t.tile_w, x = thread % t.tile_w;
@@ -141,9 +142,8 @@ Warps warps_of(const Tiling &t) {
     };
     const Loop columns{t.s.q(), t.tile_w}, rows{t.s.p(), t.tile_h};
     const Passes pixels = over(columns, rows, tile_pixels);
-    const double active = pixels.least / t.tiles; // without conflicts one pass each
-    // If an SM has one CTA, the busiest SM's may be a full one; the more CTAs, the nearer they are to the
-    // average.
+    const double active = pixels.least / t.tiles; // without conflicts a warp takes one wavefront
+    // An SM's only CTA may be a full one. The more CTAs an SM has, the closer their mean is to that of all.
     const double of_an_sm =
         double(ceil_div(t.tiles_x * t.tiles_y * t.s.k * t.s.n, std::int64_t{t.gpu.limits.sm_count}));
     const double fullest =
@@ -154,12 +154,12 @@ Warps warps_of(const Tiling &t) {
             pixels.conflicts()};
 }
 
-/// Warp instructions of an active warp: in a step, and before the first to find out which taps lie inside.
+/// Warp instructions of a warp with outputs: in a step, and before the first for which taps lie inside.
 struct Instructions {
     const Tiling &t;
-    // A channel. In shared memory a tap is two loads and an FMA. In global memory whether each lies inside is
-    // found out once where all are unrolled, and kept in predicates as long as there are any; in loops for
-    // each row and tap.
+    // With the map in shared memory a tap is two loads and an FMA. In global memory the kernel must know
+    // which taps lie inside: up to 16 taps are unrolled, and predicates (flags) keep it for all channels; in
+    // a loop it is found out for each row and tap.
     static constexpr std::int64_t most_flags = 16;
     double taps = double(t.s.r * t.s.s);
     bool flags = !t.shared_map && t.s.r * t.s.s <= most_flags;
@@ -173,26 +173,27 @@ struct Instructions {
 
 /// Warp instructions of a CTA's copies to shared memory.
 double copies_of(const Tiling &t) {
-    // A warp that has nothing left to copy leaves the loop. Pixels find row and channel by divisions, but for
-    // a tile of one pixel, where the number of the copy is that of the channel.
-    const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
+    // A warp that has nothing left to copy leaves the loop. Row and channel of a pixel are found by
+    // divisions, unless a tile has one pixel a channel.
+    const auto iterations_of = [&](std::int64_t copies) { // of all warps
         return over(Loop{copies, t.threads},
                     [](std::int64_t threads) { return double(ceil_div(threads, warp_lanes)); });
     };
     const double pixel_copy = t.rows * t.columns > 1 ? instructions::divided_copy : instructions::copy;
-    return (t.shared_map ? pixel_copy * turns_of(t.tile_floats) : 0.0) +
-           instructions::copy * turns_of(t.filter_floats);
+    return (t.shared_map ? pixel_copy * iterations_of(t.tile_floats) : 0.0) +
+           instructions::copy * iterations_of(t.filter_floats);
 }
 
-/// What all tiles read of one channel, in sectors.
+/// Bytes of the sectors that all tiles of a map read of one channel.
 double map_bytes(const Tiling &t) {
     const double input_rows = covered(t.tiles_y, t.rows, t.tile_h * t.s.stride_h, t.s.pad_h, t.s.h);
     const double tile_row_bytes = spanned_bytes(
         covered(t.tiles_x, t.columns, t.tile_w * t.s.stride_w, t.s.pad_w, t.s.w) * 4.0 / double(t.tiles_x),
         row_grain(t.s, t.tiles_x > 1 ? t.tile_w * t.s.stride_w : 0, t.tiles_x > 1 ? t.s.pad_w : 0));
-    const double between = t.shared_map ? 1.0 : std::min(1.0, double(t.s.r) / double(t.s.stride_h));
-    const double tile_rows = input_rows / double(t.tiles_y) * between; // no rows that taps leave out
-    // Rows of a tile that reaches from edge to edge follow one another, and so do whole channels.
+    // With a stride larger than the filter the map in global memory has rows that no tap reads.
+    const double read_rows = t.shared_map ? 1.0 : std::min(1.0, double(t.s.r) / double(t.s.stride_h));
+    const double tile_rows = input_rows / double(t.tiles_y) * read_rows;
+    // Rows of a tile as wide as the map are one run, and so are whole channels.
     return t.tiles * std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * double(t.s.w) * 4.0),
                                channel_of_run_bytes(t.s, t.s.c)});
 }
@@ -204,14 +205,15 @@ void fill_step(Partition &part, const Tiling &t, const Warps &its) {
     const Instructions count{t};
     constexpr double most_unrolled = 64.0; // taps
     part.step.fmas = lanes * taps * t.channels;
-    part.step.copying = t.shared_map ? copies : 0.0; // its only step's; else the filter before the first
+    // With the map in shared memory all copies belong to the only step, else to the start.
+    part.step.copying = t.shared_map ? copies : 0.0;
     part.step.instructions = its.busiest * count.of_step + part.step.copying;
     part.step.shared_wavefronts = its.busiest * t.channels * taps * (its.passes + 1.0);
     if (t.shared_map)
         part.step.turns = warps * t.channels * (taps <= most_unrolled ? 1.0 : taps);
     part.step.line_waits = t.shared_map || t.unrolled ? 0.0 : double(t.s.r - 1); // new rows, one at a time
-    // Beside loads, what no counter tells from integers and logic: where a row of taps is an iteration of a
-    // loop, the row's branch and the addresses that all lanes share, and twice as much for a channel.
+    // Loads, and what no counter tells from them: where a row of taps is an iteration of a loop, the row's
+    // branch and the addresses that all lanes share, and twice as much for a channel.
     part.step.loads = t.shared_map ? 0.0
                                    : its.active * t.channels *
                                          (taps + (t.unrolled ? 0.0
@@ -227,8 +229,7 @@ void fill_step(Partition &part, const Tiling &t, const Warps &its) {
     part.drain.store_bytes = lanes * 4.0;
 }
 
-/// What the SMs ask L2 for. All filters' CTAs of an image read its tiles, and a tile's neighbours its rims;
-/// those of a row of the grid read one filter.
+/// Fills in what the SMs request from L2. CTAs of all filters read the same tile, all tiles a filter.
 void fill_reads(Partition &part, const Tiling &t) {
     const double planes = double(t.s.k), of_tiles = double(t.s.c) * map_bytes(t) / t.tiles,
                  of_filter = spanned_bytes(double(t.filter_floats) * 4.0);
@@ -277,10 +278,10 @@ Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
 
 void NaiveShared::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling t{*this, s, gpu};
-    walk.cuts = {{&OutputBox::images, 1, 2},
-                 {&OutputBox::filters, 1, 1},
-                 {&OutputBox::rows, tile_h, 0, t.tiles_x},
-                 {&OutputBox::columns, tile_w, 0, 1, t.tiles_x}};
+    walk.cuts = {{.axis = &OutputBox::images, .share = 1, .along = 2},
+                 {.axis = &OutputBox::filters, .share = 1, .along = 1},
+                 {.axis = &OutputBox::rows, .share = tile_h, .along = 0, .apart = t.tiles_x},
+                 {.axis = &OutputBox::columns, .share = tile_w, .along = 0, .shares = t.tiles_x}};
     walk.threads = {t.threads, 1, 1, 1, 1};
     walk.draws_memory = false;
     walk.buffers = {{"filter", CopiedTensor::filters, launch.bank_floats * 4, 1}};

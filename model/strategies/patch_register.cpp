@@ -7,12 +7,12 @@
 namespace convcast {
 namespace {
 
-/// A thread keeps the pixels behind `vector` neighbouring outputs in each of `rows` bands of the map in
-/// registers and walks over the CTA's `tile_k` filters, whose taps come from shared memory by broadcast, or,
-/// of a single filter, from registers. A band is as many rows as make its outputs whole sectors, which then
-/// are stored whole. Per filter a thread issues rows * vector * r * s FFMAs, r * s / 4 loads and `rows`
-/// stores: nearly nothing else, where single-channel kernels drown in addresses. Outputs larger than L2 are
-/// streamed past the map. C = 1 only.
+/// A thread has `vector` neighbouring outputs in each of `rows` bands of the map. It keeps the pixels of all
+/// these in registers and walks over the CTA's `tile_k` filters, whose taps come from shared memory by
+/// broadcast or, if there is one filter, stay in registers. A band is as many rows as make its outputs whole
+/// sectors, so that sectors are stored whole. Per filter a thread issues rows * vector * r * s FFMAs, r * s
+/// / 4 loads and `rows` stores, and little address arithmetic, which dominates other single-channel kernels.
+/// Outputs larger than L2 are streamed past the map. One input channel only.
 struct PatchRegister {
     static constexpr About about{"patch_register",
                                  "single channel: a patch of pixels stays in registers, filters pass by", 12};
@@ -20,8 +20,8 @@ struct PatchRegister {
 
     void knobs(const EachKnob &each) {
         each(rows, "rows", 0, 16, {1, 2, 4},
-             "bands of output rows of a thread: of 1, 2 or 4 rows, a multiple of the vector; 0: the model "
-             "chooses");
+             "bands of output rows in each of which a thread has outputs; a band is one row or, with "
+             "vectors, the few rows that make whole vectors; 0: the model chooses");
         each(vector, "vector", 0, 4, {1, 4},
              "neighbouring outputs of a thread, stored at once; 4 needs p * q % 4 = 0; 0: the model chooses");
         each(threads, "threads", 0, 1024, {128, 256},
@@ -41,46 +41,48 @@ struct PatchRegister {
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
+/// Values that the taps of a filter take in shared memory, where they are read four at a time.
 std::int64_t padded(std::int64_t taps) {
     return taps < 4 ? taps : round_up(taps, 4);
 }
 
-/// Filters whose taps are fetched together.
+/// Filters whose taps a thread fetches together, as the kernel does.
 std::int64_t group_of(std::int64_t taps) {
     return taps == 1 ? 4 : taps <= 9 ? 2 : 1;
 }
 
-/// Pixels, one filter's taps (the next one's take their place), sums, and what addresses them.
+/// Registers of a thread: pixels, the taps of a filter (those of the next take their place), sums, addresses.
 std::int64_t registers_needed(std::int64_t pixels, std::int64_t taps, std::int64_t sums) {
     constexpr std::int64_t addresses = 12;
     const std::int64_t of_taps = taps == 1 ? group_of(1) : padded(taps);
     return std::clamp<std::int64_t>(round_up(pixels + of_taps + sums + addresses, 8), 32, 255);
 }
 
-/// What a thread computes at a time: `vector` neighbours in each of `rows` bands. A band is as many rows of
-/// the output as make it a multiple of two vectors, a sector, so that each starts with one.
+/// What a thread computes for a filter: `vector` neighbours in each of `rows` bands.
 struct Outputs {
     const ConvShape &s;
     std::int64_t rows, vector;
     std::int64_t taps = s.r * s.s;
     std::int64_t unit = std::gcd(vector, s.q()); ///< neighbours known to be in one row, which share pixels
-    std::int64_t rows_of_sectors = 2 * vector / std::gcd(2 * vector, s.q());
+    std::int64_t rows_of_sectors =
+        2 * vector / std::gcd(2 * vector, s.q()); ///< the fewest with whole sectors
     bool whole_sectors = vector > 1 && rows_of_sectors *rows <= s.p();
-    /// Rows of a band; where the map has too few, they are just a multiple of one vector.
+    /// Output rows of a band. If the map has too few for whole sectors, they only make whole vectors.
     std::int64_t band = whole_sectors ? rows_of_sectors : vector / unit;
-    /// 2: every other filter's plane starts in the middle of a sector, and has CTAs of its own.
+    /// 2: every other filter's plane starts in the middle of a sector; such filters have CTAs of their own.
     std::int64_t classes = whole_sectors && s.k > 1 && s.p() * s.q() % (2 * vector) != 0 ? 2 : 1;
     std::int64_t pixels = vector / unit * (std::min(band, s.r) * (rows - 1) + s.r) * (s.s + unit - 1);
     /// Pixels in a load: neighbours in a row, as aligned as the map's width lets them be.
     std::int64_t load_step = std::gcd(unit, s.w);
-    /// Of an image, each of which a thread takes.
+    /// Positions of an image; a thread has one.
     std::int64_t positions = ceil_div(s.p(), band *rows) * (band * s.q() / vector);
     std::int64_t register_cap = registers_needed(pixels, taps, rows *vector);
 };
 
 /// What the knobs make of a shape: outputs, the filters of a CTA, and the grid.
 struct Tiling : Outputs {
-    // A map of 4 MiB stays in 60 MiB of L2 while the output streams by; one of 16 MiB does not.
+    // A chunk of the map is a twelfth of L2, chosen: on an H200 a map of 4 MiB stays in 60 MiB of L2 while
+    // the output streams by, and one of 16 MiB does not.
     static constexpr std::int64_t chunks_of_l2 = 12;
     const Gpu &gpu;
     std::int64_t threads, wanted_k;
@@ -88,10 +90,10 @@ struct Tiling : Outputs {
     std::int64_t tile_k = std::min(wanted_k, ceil_div(s.k, classes));
     bool shares_taps = tile_k > 1;                          ///< in shared memory
     bool streamed = s.output_bytes() > gpu.limits.l2_bytes; ///< the output leaves L2 before it is complete
-    /// CTAs of both classes; CTAs of positions, of which the second class's are one further on.
+    /// CTAs along the filters, of both classes, and along the positions; the second class has one more.
     std::int64_t filter_ctas = classes * ceil_div(ceil_div(s.k, classes), tile_k),
                  all_position_ctas = ceil_div(positions + classes - 1, threads);
-    std::int64_t chunks = streamed && filter_ctas > 1 ///< of the map, one after another
+    std::int64_t chunks = streamed && filter_ctas > 1 ///< of the map: all filters pass one before the next
                               ? std::min(all_position_ctas,
                                          ceil_div(s.h *s.w * 4 * chunks_of_l2, gpu.limits.l2_bytes))
                               : 1;
@@ -102,16 +104,16 @@ struct Tiling : Outputs {
     }
 };
 
-/// What one warp does, as the kernel's loops say.
+/// What one warp does, as the kernel's loops say: for a filter, and once.
 struct WarpCounts {
     const Tiling &o;
     double taps = double(o.taps), stores = double(o.rows), pixel_loads = double(o.pixels / o.load_step),
-           vector = double(o.vector); ///< as many passes of the banks
-    // The thread's place; where neighbours may lie in another row of the band, which one for each unit.
+           vector = double(o.vector);
+    // Once: the thread's place, and the row of each unit, which may be another one of the band.
     double of_bands = o.s.s > 1 ? instructions::iteration *double(o.vector / o.unit * (o.band - 1)) : 0.0;
     double of_classes = o.classes == 2 ? instructions::iteration : 0.0;
     double once = instructions::place + of_bands + of_classes;
-    double loads = o.taps == 1  ? 0.25
+    double loads = o.taps == 1  ? 0.25       // for a filter: four filters a load
                    : o.taps < 4 ? taps / 2.0 // two values each
                                 : double(padded(o.taps)) / 4.0;
     double fmas_per_filter = double(o.rows * o.vector) * taps; ///< of a thread
@@ -121,12 +123,12 @@ struct WarpCounts {
                                          ? fmas_per_filter + loads + stores + 2.0 * instructions::iteration
                                          : fmas_per_filter + stores;
     double instructions_once = o.shares_taps ? pixel_loads + once : pixel_loads + taps + once;
-    /// Of the pixels' loads: lanes are a vector apart (F12).
+    /// Wavefronts of the loads of pixels (F12). Lanes lie a vector apart: as many words meet in a bank.
     double l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
 };
 
-/// Passes of all loads of one filter's taps by the warps of so many threads. All lanes read the same four
-/// values at a time, of the last ones no more than there are; of one tap four filters at once.
+/// Wavefronts of all loads of one filter's taps by the warps of so many threads. All lanes read the same four
+/// values at a time, or the last one to three. Of a filter with one tap, a load has those of four filters.
 double tap_passes(const Banks &banks, std::int64_t taps, std::int64_t threads) {
     constexpr std::int64_t quad = 4;
     const auto loads = [&](int width) {
@@ -142,7 +144,7 @@ double tap_passes(const Banks &banks, std::int64_t taps, std::int64_t threads) {
     return double(taps / quad) * loads(4) + (last > 0 ? loads(last == 3 ? 4 : int(last)) : 0.0);
 }
 
-/// Copies of taps to shared memory, by the warps of a full CTA and of all.
+/// Warp instructions that copy taps to shared memory: of a full CTA, and of the launch.
 struct TapCopies {
     double of_cta = 0.0, of_all = 0.0;
 };
@@ -161,9 +163,9 @@ TapCopies tap_copies(const Tiling &o) {
     return copies;
 }
 
-/// Registers of a thread as compiled for sm_90 (NVRTC 13.0, 215 settings). Taps that come filter by filter
-/// are used as they come: by fours where there are vectors, though 3 x 3 on two rows keeps them all and 5 x 5
-/// on four a dozen. Of a single filter of 1 x 1 a sum takes its pixel's place.
+/// Registers of a thread, read off 215 settings compiled for sm_90 (NVRTC 13.0). They are fewer than planned
+/// where taps are used as they arrive, four at a time with vectors; but 3 x 3 on two rows keeps all taps, and
+/// 5 x 5 on four rows keeps a dozen. With a single filter of 1 x 1 a sum takes the register of its pixel.
 std::int64_t registers_of(const Tiling &o) {
     const ConvShape &s = o.s;
     const std::int64_t cap = o.register_cap;
@@ -190,9 +192,10 @@ std::string refused(const PatchRegister &knobs, const ConvShape &s) {
     return "";
 }
 
-/// Whether the map has so many rows, and a thread so many registers.
+/// Whether the map has so many rows, and a thread so few pixels that CTAs of `threads` fit. 200 registers are
+/// chosen: beyond, few threads fit on an SM. Most settings take 4096 bytes of shared memory or less.
 bool is_possible(const Outputs &o, const Gpu &gpu, std::int64_t threads) {
-    constexpr std::int64_t most_registers = 200, shared_bytes = 4096; // of most settings
+    constexpr std::int64_t most_registers = 200, shared_bytes = 4096;
     return o.s.p() * o.s.q() % o.vector == 0 && o.band * o.rows <= o.s.p() &&
            o.register_cap < most_registers && resident_ctas(gpu, threads, o.register_cap, shared_bytes) > 0;
 }
@@ -203,6 +206,7 @@ Infeasible impossible(const PatchRegister &knobs) {
                                   knobs.rows, knobs.vector, knobs.threads)};
 }
 
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &o) {
     Partition part = launch_of_ctas(
         PatchRegister::about.name, {o.position_ctas, o.filter_ctas, o.chunks * o.s.n},
@@ -217,7 +221,7 @@ Partition launch_of(const Tiling &o) {
     return part;
 }
 
-/// Bytes of the input that a CTA reads: a strip of its threads' columns, or whole rows.
+/// Bytes of the sectors of the input that a CTA reads: a part of some rows, or whole rows.
 double pixel_bytes_of(const Tiling &o) {
     const std::int64_t columns = ceil_div(o.positions, o.position_ctas * o.chunks) * o.vector;
     const double runs = row_runs(columns, o.s.q()), columns_d = double(columns);
@@ -230,9 +234,9 @@ double pixel_bytes_of(const Tiling &o) {
     return std::min(bytes, double(o.s.h * o.s.w) * 4.0);
 }
 
-/// What a CTA does: it fetches its pixels and taps, then computes; its warps wait for that together.
+/// Fills in the only step of a CTA, which computes, and its drain, which fetches pixels and taps before.
 void count_cta(Partition &part, const Tiling &o, const WarpCounts &counts, const TapCopies &copies) {
-    // On a small map a CTA has fewer positions than threads; warps without a position end at once.
+    // On a small map a CTA has fewer positions than threads.
     const std::int64_t lanes = std::min(part.threads, o.positions);
     const double warps = double(ceil_div(lanes, warp_lanes)), filters = double(part.tile_k),
                  all_warps = double(part.threads) / 32.0;
@@ -243,7 +247,7 @@ void count_cta(Partition &part, const Tiling &o, const WarpCounts &counts, const
     part.step.load_bytes = pixel_bytes_of(o) + spanned_bytes(filters * double(o.taps) * 4.0);
     // What the average CTA stores: the last ones of a map and of the filters store less.
     part.step.store_bytes = double(o.s.output_bytes()) / double(part.ctas);
-    // Warps without positions: where taps are copied they load their pixels all the same.
+    // Warps without positions end once they know, unless they copy taps: then they load pixels all the same.
     const double busy_share =
         double(ceil_div(o.positions, warp_lanes)) / (double(o.position_ctas * o.chunks) * all_warps);
     const double once = o.shares_taps ? counts.instructions_once
@@ -252,12 +256,12 @@ void count_cta(Partition &part, const Tiling &o, const WarpCounts &counts, const
     const double per_copy = o.taps == 1 ? instructions::copy : instructions::divided_copy;
     part.drain.instructions = all_warps * once + copies.of_cta * per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
-    // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
+    // A thread copies its taps one by one: each load waits for the one before, but the first for the pixels.
     if (o.shares_taps)
         part.drain.line_waits = double(ceil_div(o.bank_values(part.tile_k), part.threads) - 1);
 }
 
-/// What the SMs read of L2: CTAs of other filters may find the pixels in L1, and neighbours the taps.
+/// Fills in what the SMs request from L2. L1 may have pixels and taps that other CTAs have read.
 void count_reads(Partition &part, const Tiling &o) {
     const double pixel_bytes = pixel_bytes_of(o), ctas = double(part.ctas), images = double(o.s.n),
                  position_ctas = double(part.grid[0]);
@@ -271,8 +275,9 @@ void count_reads(Partition &part, const Tiling &o) {
               o.gpu);
 }
 
-/// The work of the launch. Only whole warps past the last position are idle; a filter past the last one is
-/// not computed. The lane before the first of a plane that is moved by a vector computes the first once more.
+/// Fills in the work of the launch. Lanes past the last position compute as well if their warp has a
+/// position; filters past the last one are not computed. In planes whose vectors are moved (classes = 2)
+/// there is one position more, which computes the first outputs once more.
 void count_launch(Partition &part, const Tiling &o, const WarpCounts &counts, const TapCopies &copies) {
     const std::int64_t positions = o.positions, planes = o.s.n * o.s.k,
                        moved = o.classes == 2 ? planes / 2 : 0;
@@ -298,6 +303,7 @@ void count_launch(Partition &part, const Tiling &o, const WarpCounts &counts, co
 
 } // namespace
 
+/// All combinations of the values tried, chosen, that are possible.
 SettingsOf<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &gpu) const {
     if (std::string why = refused(*this, s); !why.empty())
         return Infeasible{std::move(why)};
@@ -308,12 +314,12 @@ SettingsOf<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu 
                 const Outputs o{s, r, v};
                 if (!is_possible(o, gpu, t))
                     continue;
-                int before = 0;
+                int last = 0; // a tile with more filters than there are is tried once
                 for (const int k : either(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
                     const int filters = int(std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
-                    if (filters != before) // more than there are
+                    if (filters != last)
                         found.push_back({r, v, t, filters});
-                    before = filters;
+                    last = filters;
                 }
             }
     if (found.empty())

@@ -7,7 +7,7 @@
 namespace convcast {
 namespace {
 
-constexpr std::int64_t constant_bank_bytes = 65536; // of a kernel
+constexpr std::int64_t constant_bank_bytes = 65536; // of constant memory a kernel can have
 
 /// A CTA walks down a tile of `tile_w` x `tile_h` outputs; a thread owns units of `unit` neighbouring pixels
 /// (the paper's n, matched to the bank width) and computes `tile_k` filters for them row by row. C = 1 only.
@@ -18,17 +18,17 @@ struct RowRegister {
 
     void knobs(const EachKnob &each) {
         each(tile_w, "tile_w", 0, 1024, {64, 256},
-             "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: the paper's 256, or what the "
-             "map needs");
-        each(tile_h, "tile_h", 0, 4096, {2, 4, 8}, "H, output rows of a CTA; 0: the paper's 8");
+             "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: 256 as in Chen's paper, or "
+             "less if the map needs less");
+        each(tile_h, "tile_h", 0, 4096, {2, 4, 8}, "H, output rows of a CTA; 0: 8 as in Chen's paper");
         each(unit, "unit", 0, 4, {1, 4},
-             "n, neighbouring pixels a thread reads and computes as one (1, 2 or 4); 0: bank width / element "
-             "width");
-        each(
-            units, "units", 0, 8, {},
-            "units a thread owns, each a CTA's threads apart: reuse of a filter value; 0: 4 pixels a thread");
+             "n, neighbouring pixels that a thread reads as one and computes, a unit: 1, 2 or 4; 0: as many "
+             "as a bank of shared memory is wide");
+        each(units, "units", 0, 8, {},
+             "units of a thread, for all of which it uses a filter value that it has loaded; they lie as "
+             "many units apart as a CTA has threads; 0: as many as make 4 pixels");
         each(tile_k, "tile_k", 0, 16384, {8, 16, 32, 64},
-             "filters of a CTA; 0: all of a launch, as in the paper");
+             "filters of a CTA; 0: all of a launch, as in Chen's paper");
     }
     static std::string outside(const ConvShape &s) {
         if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
@@ -44,6 +44,7 @@ struct RowRegister {
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
+/// The width of a bank of shared memory; 4 bytes if the profile has none.
 Bytes bank_width_of(const Gpu &gpu) {
     return gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
 }
@@ -53,8 +54,8 @@ std::int64_t launch_filters(const ConvShape &s) {
     return std::min(s.k, constant_bank_bytes / s.element_bytes() / (s.r * s.s));
 }
 
-/// Gives the free knobs their values, `unit` the paper's ratio; why the others are wrong, "" if they
-/// are not.
+/// Gives the free knobs their values, `unit` the bank width over an element's. Returns why a given one is
+/// wrong, or "".
 std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
     if (unit == 0)
         unit = int(papers::bank_ratio(bank_width_of(gpu), s.element_bytes()));
@@ -72,7 +73,7 @@ std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
     const std::int64_t filters = launch_filters(s);
     if (tile_k == 0 || tile_k > filters)
         tile_k = int(filters);
-    constexpr std::int64_t most_launches = 256;
+    constexpr std::int64_t most_launches = 256; // chosen
     if (ceil_div(s.k, filters) > most_launches)
         return fmt::format("{} filters need more than {} launches of 64 KB of constant memory each", s.k,
                            most_launches);
@@ -93,15 +94,15 @@ struct Tiling : RowRegister {
     /// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled
     /// for sm_90 (NVRTC 13.0), by the counters of loads' waits.
     bool loads_values = (pixels == 1 && (taps == 1 || taps >= 35)) || (pixels == 2 && taps == 9);
-    // Registers of a thread: its window, sums, pixels on their way, addresses. Filter values of halves are
-    // widened ahead of their use.
+    // Registers of a thread: its window of pixels, sums, pixels on their way (fetches), addresses as
+    // compiled. Filter values of halves are widened ahead of their use and take more.
     std::int64_t window = s.r * units * (unit + s.s - 1), fetches = ceil_div(tile_w + s.s - 1, threads);
     std::int64_t addresses = s.dtype == DataType::f16 ? 48 : 24;
     std::int64_t registers =
         std::clamp<std::int64_t>(round_up(window + 2 * pixels + fetches + addresses, 8), 32, 255);
 };
 
-/// The launch of the filters from `begin` on, `tile_k` of them a CTA.
+/// The launch of as many filters from `begin` on as constant memory holds, `tile_k` of them a CTA.
 Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     const std::int64_t filters = std::min(launch_filters(t.s), t.s.k - begin);
     tile_k = std::min(tile_k, filters);
@@ -125,8 +126,7 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     return part;
 }
 
-/// What a row of a tile costs: itself, and of each filter. Warp instructions are those of a warp, as counted
-/// on sm_90.
+/// What a row of a tile costs, once and for each filter: instructions of one warp, as counted on sm_90.
 struct Row {
     const Tiling &t;
     std::int64_t unit_bytes = t.unit * t.bytes;
@@ -143,25 +143,25 @@ struct Row {
                       : 1.0;
     double stores = t.whole_units ? double(t.units) : double(t.pixels);
     double window = double(t.units * t.window_units); ///< reads of a thread
-    // A fetch (address, predicate); a filter (constant loads' addresses, loop, pointers).
+    // For a row, fetches and reads of the window; for a filter, FFMAs, loads of values, stores, its loop.
     double instructions = double(ceil_div(t.row_pixels, t.threads)) * instructions::loop +
                           window * (widens_pixels ? 1.0 + double(t.unit) : 1.0);
     double of_filter =
         instructions::placed_store +
         computing * (double(t.taps) * (double(t.pixels) + (widens_filters ? 2.0 : 1.0)) + stores);
-    /// Of a CTA. In the last fetch only warps that have pixels of the row store any.
+    /// Of all warps of a CTA, for a row. In the last fetch only warps that have pixels of the row store any.
     double wavefronts = double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken;
 };
 
-/// One step is one output row of the tile, all its filters.
+/// Fills in a step, which is one output row of the tile for all filters of the CTA.
 void fill_step(Partition &part, const Tiling &t, const Row &row) {
     const double warps = double(t.threads) / 32.0, taps = double(t.taps);
     const double filters = double(part.tile_k);
     part.step.fmas = row.computing * double(t.tile_w) * taps * filters;
     part.step.instructions = warps * (row.instructions + filters * row.of_filter);
     part.step.shared_wavefronts = row.wavefronts;
-    // FFMAs take filter values right from constant memory: a row's filters pass line after line, which
-    // the cache of operands does not keep until the next row.
+    // FFMAs take filter values right from constant memory. All filters pass in every row, line after line,
+    // which the cache of operands does not keep until the next row.
     constexpr double line_bytes = 64.0;
     if (!t.loads_values)
         part.step.constant_lines = warps * std::ceil(filters * taps * double(t.bytes) / line_bytes);
@@ -169,15 +169,15 @@ void fill_step(Partition &part, const Tiling &t, const Row &row) {
     part.step.store_bytes = double(std::min<std::int64_t>(t.tile_w, t.s.q()) * t.s.result_bytes()) * filters;
 }
 
-/// Rows of the input that the tiles of all images pass, those of a single filter tile.
+/// Rows of the input that the tiles of all images walk down, summed over the tiles, for one tile of filters.
 double passed_rows(const Tiling &t) {
     const double images = double(t.s.n);
     return double(t.s.p() * t.tiles_x) * images + double((t.s.r - 1) * t.tiles_y * t.tiles_x) * images;
 }
 
-/// What the SMs ask L2 for. Rows come through L1, where whole ones follow one another. CTAs of other filters
-/// read the same pixels, otherwise those below the rows that their filters share. And the filters are copied
-/// to constant memory.
+/// Fills in what the SMs request from L2: rows of the map, through L1, and the filters' copy to constant
+/// memory. CTAs of other filters read the same pixels. If there are none, neighbouring tiles below each other
+/// share the rows that both their filters reach.
 void fill_reads(Partition &part, const Tiling &t) {
     const double images = double(t.s.n), tiles = double(t.tiles_x * t.tiles_y);
     const double tiles_k = double(ceil_div(part.filter_count, part.tile_k));
@@ -200,9 +200,9 @@ void fill_work(Partition &part, const Tiling &t, const Row &row) {
     const double rows = double(t.s.p() * t.tiles_x) * double(t.s.n);
     const double passed = passed_rows(t);
     Work &work = part.work;
-    // Of a single pixel a thread, of a single unit that is stored whole and of one tap, those past the
-    // edge are not computed: the compiler puts the sum under the store's condition. Others are computed
-    // together, as counted on sm_90.
+    // Outputs past the edge are left out if a thread has a single pixel, a single unit that is stored whole,
+    // or one tap: the compiler then puts the sum under the store's condition. Otherwise they are computed
+    // with the others, as counted on sm_90.
     const bool edge_left_out =
         t.pixels == 1 || (t.whole_units && t.units == 1) || (t.unit == 1 && t.taps == 1);
     const double outputs = edge_left_out ? double(t.s.n * t.s.p() * t.s.q()) : rows * double(t.tile_w);
@@ -211,8 +211,8 @@ void fill_work(Partition &part, const Tiling &t, const Row &row) {
     work.shared_wavefronts = passed * tiles_k * row.wavefronts;
     work.shared_conflicts = passed * tiles_k * row.window * row.read.conflicts();
     fill_reads(part, t);
-    // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
-    // warp stores a part of one row.
+    // Units that are not stored whole are stored pixel by pixel: each of the `unit` stores writes the same
+    // sectors. With units of one pixel a warp stores a part of one row.
     const double of_rows =
         double(t.s.n * t.s.k) *
         stored_bytes({round_up(t.s.q(), 32), t.s.q(), t.s.p(), t.s.q()}, t.s.q(), t.s.result_bytes());
@@ -253,10 +253,10 @@ void RowRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Par
     const Tiling t{*this, s, gpu};
     const std::int64_t filter_tiles = ceil_div(launch.filter_count, launch.tile_k);
     walk.outputs.filters = {launch.filter_begin, launch.filter_begin + launch.filter_count};
-    walk.cuts = {{&OutputBox::images, 1, 2, filter_tiles},
-                 {&OutputBox::filters, launch.tile_k, 2, 1, filter_tiles},
-                 {&OutputBox::rows, tile_h, 1},
-                 {&OutputBox::columns, tile_w, 0}};
+    walk.cuts = {{.axis = &OutputBox::images, .share = 1, .along = 2, .apart = filter_tiles},
+                 {.axis = &OutputBox::filters, .share = launch.tile_k, .along = 2, .shares = filter_tiles},
+                 {.axis = &OutputBox::rows, .share = tile_h, .along = 1},
+                 {.axis = &OutputBox::columns, .share = tile_w, .along = 0}};
     walk.buffers = {{"a row of the map", CopiedTensor::map, launch.shared_bytes, 1}};
     walk.threads = {t.threads, 1, 1, t.pixels, 1};
     walk.threads.unit = unit;

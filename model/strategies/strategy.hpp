@@ -2,7 +2,7 @@
 // S has
 //
 //   about           name, what `list` says of it, its place in lists
-//   knobs(each)     calls each(knob, name, low, high, candidates, doc) for every knob
+//   knobs(each)     calls each(knob, name, low, high, candidates, doc) for every knob (EachKnob)
 //   outside(s)      static: why it never does a shape, on any GPU; "" if it may
 //   plan(s, gpu)    the plan of such a shape, as std::variant<Feasible, Infeasible>
 //
@@ -12,6 +12,8 @@
 //   settings(s, gpu)  those to compare; settled where S has settle(), wrong and repeated ones left out
 //   walk(walk, s, gpu, launch)  how the CTAs of a launch of its plan walk; the walk has all outputs already
 //   tensor_cores    whether it multiplies on them
+//
+// A number of gpu.architecture is an optional, but it is there: architecture_for fills in all of them.
 #pragma once
 
 #include "every_strategy.hpp"
@@ -44,21 +46,27 @@
 
 namespace convcast {
 
+/// What a strategy is: its name, what `list` prints of it, and its place in lists, which no other one has.
 struct About {
     const char *name, *doc;
     int place;
 };
 
-/// What a strategy calls for each of its knobs: the knob, its name, the lowest and highest accepted value,
-/// what `choose` tries (none: only the default), and what it means, with its unit.
-using EachKnob = std::function<void(int &, const char *, int, int, std::initializer_list<int>, const char *)>;
+/// What S::knobs calls once for each knob, always in the same order: the visitor reads or sets it. The
+/// default is the value that the member has in S{}. `candidates`: the values that `choose` tries, in every
+/// combination with those of the other knobs. The default is among them only if it is listed; without any,
+/// the knob keeps its default. Besides, `choose` always tries the setting in which all knobs have their
+/// default. `doc`: what the knob means, with its unit, as `list` prints it.
+using EachKnob = std::function<void(int &knob, const char *name, int low, int high,
+                                    std::initializer_list<int> candidates, const char *doc)>;
 
-/// A plan, before its strategy's knobs are put beside it.
+/// What S::plan returns: a plan without its setting, which kind_of puts beside it (PlannedStrategy).
 using Planned = std::variant<Feasible, Infeasible>;
 
 /// The settings of S to compare, or why there is none.
 template <class S> using SettingsOf = std::variant<std::vector<S>, Infeasible>;
 
+/// The knobs of an S as a list, in the order of S::knobs; setting_of is the inverse.
 template <class S> Strategy strategy_of(const StrategyKind &kind, S setting) {
     Strategy strategy{&kind, {}};
     strategy.knobs.reserve(kind.knobs.size());
@@ -73,11 +81,12 @@ template <class S> S setting_of(const Strategy &strategy) {
     return setting;
 }
 
+/// Whether S has settle().
 template <class S> inline constexpr bool settles = requires(S setting, const ConvShape &s, const Gpu &gpu) {
     setting.settle(s, gpu);
 };
 
-/// What S registers.
+/// What S registers: its names and texts, and its functions as ones that take the knobs as a list.
 template <class S> const StrategyKind &kind_of() {
     static const StrategyKind kind = [] {
         StrategyKind made;
@@ -94,11 +103,11 @@ template <class S> const StrategyKind &kind_of() {
             std::vector<Strategy> settings;
             if constexpr (requires(S setting) { setting.settings(s, gpu); }) {
                 if (std::string why = S::outside(s); !why.empty())
-                    return Infeasible{std::move(why), true};
+                    return Infeasible{.why = std::move(why), .unsupported = true};
                 SettingsOf<S> found = setting_of<S>(strategy).settings(s, gpu);
                 if (auto *why = std::get_if<Infeasible>(&found))
                     return std::move(*why);
-                std::string why;
+                std::string why; // why the last wrong setting is wrong: told if no setting is left
                 for (S setting : std::get<0>(found)) {
                     if constexpr (settles<S>)
                         if (std::string wrong = setting.settle(s, gpu); !wrong.empty()) {
@@ -118,7 +127,7 @@ template <class S> const StrategyKind &kind_of() {
         };
         made.plan = [](const Strategy &strategy, const ConvShape &s, const Gpu &gpu) -> PlanResult {
             if (std::string why = S::outside(s); !why.empty())
-                return Infeasible{std::move(why), true};
+                return Infeasible{.why = std::move(why), .unsupported = true};
             S setting = setting_of<S>(strategy);
             if constexpr (settles<S>)
                 if (std::string why = setting.settle(s, gpu); !why.empty())
@@ -141,13 +150,14 @@ template <class S> const StrategyKind &kind_of() {
     return kind;
 }
 
-/// The last template argument of kernels that are built for short elements as well: which, where they are.
+/// Kernels that are built for short elements too take the type as a last template argument, else float.
 inline void add_element_type(Partition &part, const ConvShape &s) {
     if (s.dtype != DataType::f32)
         part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
 }
 
-/// What cores and shared memory do in a launch whose CTAs all do the same, without conflicts.
+/// Sets FMAs, instructions and shared wavefronts of a launch whose CTAs all do the same: each part.steps
+/// times part.step and once part.drain. Bank conflicts are taken to be none.
 inline void set_core_work(Partition &part) {
     const double ctas = double(part.ctas), steps = double(part.steps);
     const StepWork &step = part.step, &drain = part.drain;
@@ -157,21 +167,22 @@ inline void set_core_work(Partition &part) {
     part.work.shared_conflicts = 0.0;
 }
 
-/// F21, W7: what of the sectors written, whose bytes are filled in, is written in part, and what DRAM sees.
-/// The outputs are stored `times` over.
+/// Fills in the sectors that stores write only in part (F21), and the DRAM traffic (W7). part.work must have
+/// the L2 bytes. `times`: how often the launch stores each output, or a partial sum of it.
 inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu, double times = 1.0) {
     part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, times * double(s.output_bytes()));
     fill_dram(part.work, s, gpu);
 }
 
-/// What a CTA takes up of an SM.
+/// What a CTA needs of an SM.
 struct CtaSize {
-    std::int64_t threads = 0, register_cap = 0, shared_bytes = 0;
-    std::int64_t registers = register_cap; ///< of a thread as compiled, where they are fewer than the cap
+    std::int64_t threads = 0, register_cap = 0; ///< the cap is that of a thread
+    std::int64_t shared_bytes = 0;              ///< dynamic
+    /// Of a thread as compiled, where they are fewer than the cap: they decide how many CTAs an SM holds.
+    std::int64_t registers = register_cap;
 };
 
-/// A launch of such CTAs, all of whose warps are busy, and how they fall into waves if an SM holds any. The
-/// work is left out.
+/// The launch of a grid of such CTAs, all warps busy, without its work; without waves too if no CTA fits.
 inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_t, 3> &grid,
                                 const CtaSize &cta, const Gpu &gpu) {
     Partition part;
@@ -187,8 +198,8 @@ inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_
     return part;
 }
 
-/// Bytes of filters that the SMs request from L2 through L1, where the CTAs of a row of the grid read the
-/// same filters (W4).
+/// What the SMs request from L2 of the filters, through L1 (W4). The CTAs with the same place along y of the
+/// grid read the same filters, and the grid has images along z.
 inline Reads filter_tile_reads(const ConvShape &s, const Partition &part, const Gpu &gpu) {
     const double tiles = double(part.grid[1]),
                  of_tile = filter_run_bytes(double(s.k) / tiles, double(s.products() * s.element_bytes()),
@@ -197,8 +208,8 @@ inline Reads filter_tile_reads(const ConvShape &s, const Partition &part, const 
         filter_reads(of_tile, of_tile * tiles, double(part.grid[1] * s.n), double(part.grid[0]), part, gpu)};
 }
 
-/// Fills in what a launch reads, of which the grid has tiles of the map along x, of filters along y and
-/// images along z.
+/// Fills in what a launch reads from L2 and which CTAs read the same. Its grid has tiles of the map along x,
+/// tiles of filters along y and images along z. The readers in `filters` and `map` are replaced.
 inline void fill_tile_reads(Partition &part, Reads filters, Reads map, const ConvShape &s, const Gpu &gpu) {
     const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
     filters.readers = filter_readers(s, tiles, filter_tiles);
@@ -206,21 +217,21 @@ inline void fill_tile_reads(Partition &part, Reads filters, Reads map, const Con
     set_reads(part, {filters, map}, gpu);
 }
 
-/// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
+/// A launch that prepares what the main one reads, or finishes what it leaves. Its work is left out.
 inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid, const CtaSize &cta,
                              const Gpu &gpu) {
     Partition part = launch_of_ctas(kernel, grid, cta, gpu);
-    part.independent_sums = 4;
+    part.independent_sums = 4; // assumed: such launches wait for memory, not for sums
     return part;
 }
 
-/// Passes through shared memory per 128 bytes that asynchronous copies of 16 bytes a lane, or of 4, write.
+/// Wavefronts of shared memory per 128 bytes that copies write; `wide`: 16 bytes a lane, else 4.
 inline double copy_passes(bool wide, const Gpu &gpu) {
     return wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
 }
 
-/// The launch that lays filters out in the workspace, `written` bytes of them. Its CTAs share what there is
-/// to read and to write, as if each had one step; their instructions are left out.
+/// The launch that reads the filters and lays them out in the workspace, `written` bytes of them. Bytes read
+/// and written are shared evenly among the CTAs, each of which has one step. Instructions are left out.
 inline Partition prepare_filters(const char *kernel, const std::array<std::int64_t, 3> &grid,
                                  const CtaSize &cta, std::int64_t written, const ConvShape &s,
                                  const Gpu &gpu) {
@@ -235,10 +246,10 @@ inline Partition prepare_filters(const char *kernel, const std::array<std::int64
     return part;
 }
 
-/// What a round of the papers is: a step of one CTA, or of all that an SM holds.
+/// What counts as a round of the papers: a step of one CTA, or a step of all CTAs that an SM holds.
 enum class Round { of_cta, of_sm };
 
-/// A plan of one launch, with the papers' numbers.
+/// A plan of one launch, with the papers' numbers of Table 1 and of a round.
 inline Feasible plan_of_launch(Partition part, const Gpu &gpu, Round round = Round::of_cta) {
     const double ctas = round == Round::of_sm ? double(part.ctas_per_sm) : 1.0;
     Feasible out;
@@ -249,7 +260,7 @@ inline Feasible plan_of_launch(Partition part, const Gpu &gpu, Round round = Rou
     return out;
 }
 
-/// Of a band of `rows` rows of outputs, as wide as the map: its pixels in shared memory.
+/// The pixels in shared memory of a CTA that computes a band of `rows` rows of outputs, as wide as the map.
 inline PixelTile band_pixels(const ConvShape &s, std::int64_t rows) {
     const std::int64_t own = std::min(rows, s.p());
     return {own + s.r - 1, s.w, own, s.q()};
@@ -259,7 +270,7 @@ constexpr bool power_of_two_in(int value, int low, int high) {
     return value >= low && value <= high && (value & (value - 1)) == 0;
 }
 
-/// The value of a knob that is given, or those that are tried.
+/// The values of a knob to compare: the given one or, if that is 0, those of `tried`.
 inline std::vector<int> either(int given, std::initializer_list<int> tried) {
     return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
 }

@@ -10,8 +10,8 @@
 namespace convcast {
 namespace {
 
-constexpr std::int64_t largest_tile_k = 128; // beyond, a CTA's accumulators leave one CTA an SM
-constexpr int largest_channel_bytes = 512;   // a step's FMAs are unrolled
+constexpr std::int64_t largest_tile_k = 128; // beyond, registers leave room for one CTA an SM
+constexpr int largest_channel_bytes = 512;   // chosen: the kernel unrolls a step's FMAs
 
 /// A CTA computes `tile_k` filters (M') for `tile_w` pixels (W'x); every pipeline step brings the next
 /// `segment_bytes` (S) of each filter along (c, r, s) and the image lines that those values touch. Pixels are
@@ -23,13 +23,15 @@ struct StrideFixedBlock {
 
     void knobs(const EachKnob &each) {
         each(segment_bytes, "segment_bytes", 0, largest_channel_bytes, {1, 32, 64, 128},
-             "S, bytes of each filter a step: 32, 64, 128 or r * s * 4, a channel's, as 1 also says; 0: 64");
+             "S, bytes of each filter that a step brings: 32, 64, 128 or one channel's, which are r * s * 4 "
+             "or for short 1; 0: 64");
         each(tile_w, "tile_w", 0, 256, {32, 64, 128},
-             "W'x, pixels of a CTA, a multiple of 32; 0: the paper's 128, or what the map needs");
+             "W'x, pixels of a CTA, a multiple of 32; 0: 128 as in Chang's paper, or less if the map needs "
+             "less");
         each(tile_k, "tile_k", 0, 256, {16, 32, 64, 128},
-             "M', filters of a CTA, a multiple of filters_per_thread; 0: the least that rule 3 allows and "
-             "fits");
-        each(stages, "stages", 2, 4, {4}, "buffers of the prefetch pipeline; the paper's is 2");
+             "M', filters of a CTA, a multiple of filters_per_thread; 0: the fewest with which a step has "
+             "enough multiply-adds to hide the latency of memory (Chang's rule 3), if they fit");
+        each(stages, "stages", 2, 4, {4}, "buffers of the prefetch pipeline; Chang's paper has 2");
         each(filters_per_thread, "filters_per_thread", 0, 16, {},
              "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k");
     }
@@ -55,12 +57,12 @@ struct StrideFixedBlock {
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-/// Positions along the flattened image.
+/// Pixels of the flattened image from the first output's to the last's, with s - 1 a row that have none.
 std::int64_t flat_positions(const ConvShape &s) {
     return (s.p() - 1) * s.w + s.q();
 }
 
-/// Gives the free knobs their values; why the others are wrong, "" if they are not.
+/// Gives the free knobs their values. Returns why a given one is wrong, or "".
 std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, const Gpu &gpu) {
     if (segment_bytes == 0)
         segment_bytes = 64;
@@ -97,7 +99,7 @@ struct Tiling : StrideFixedBlock {
     std::int64_t per_thread = filters_per_thread;
     std::int64_t segment = segment_bytes / 4,
                  values = s.c * s.r * s.s; ///< of a filter: in a step, and all
-    std::int64_t columns = tile_w / 32;    ///< of pixels, a thread's
+    std::int64_t columns = tile_w / 32;    ///< pixels of a thread, 32 apart
     bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0 && segment % 4 == 0; ///< 16 bytes a lane
     /// Lines that a segment can touch: the kernel always brings as many.
     std::int64_t lines = papers::lines_touched(segment_bytes, s.s);
@@ -107,9 +109,10 @@ struct Tiling : StrideFixedBlock {
     std::int64_t stage_floats = (tile_k + 1) * pitch + lines * buffered_line; ///< filters, offsets, lines
 };
 
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t) {
     const std::int64_t threads = 32 * t.tile_k / t.per_thread;
-    constexpr std::int64_t addresses = 60;
+    constexpr std::int64_t addresses = 60; // registers, read off the machine code for sm_90
     std::int64_t register_cap = std::clamp<std::int64_t>(
         round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
     if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(threads, 1);
@@ -151,22 +154,21 @@ void fill_step(Partition &part, const Tiling &t) {
     const double warps = double(part.threads) / 32.0;
     const double seg = double(t.segment), col = double(t.columns);
     const double wide_loads = std::ceil(seg / 4.0) * double(t.per_thread + 1); // four values, or offsets
-    // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
+    // If the last four values of a segment are one or two, the compiler reads only these, by one wavefront.
     const double narrow_loads = t.segment % 4 == 1 || t.segment % 4 == 2 ? double(t.per_thread + 1) : 0.0;
     const double wavefronts =
         seg * col + wide_loads * t.gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
-    // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a value of the
-    // segment (its pixels' address), a filter copy, a line copy (divisions of the line index), the offset of
-    // a value, a step (loop, barrier), the start, a column of pixels (its place by division), an output of a
-    // filter that is there. A warp that has nothing left to copy leaves the loop: all together make a turn
-    // for 32 copies.
-    const auto turns_of = [](std::int64_t copies) { return double(ceil_div(copies, warp_lanes)); };
+    // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp. In a step: the
+    // address of each value's pixels, and copies of filters, of lines and of the values' offsets, the latter
+    // two with divisions. Once: the start, the place of each column of pixels, a store for each output. All
+    // warps together make an iteration for 32 copies.
+    const auto iterations_of = [](std::int64_t copies) { return double(ceil_div(copies, warp_lanes)); };
     const double copying =
-        turns_of(t.tile_k * t.segment / (t.wide_filters ? 4 : 1)) * instructions::copy +
-        turns_of(t.lines * t.line_floats / (t.wide_lines ? 4 : 1)) * instructions::divided_copy +
-        turns_of(t.segment) * instructions::divided_copy;
+        iterations_of(t.tile_k * t.segment / (t.wide_filters ? 4 : 1)) * instructions::copy +
+        iterations_of(t.lines * t.line_floats / (t.wide_lines ? 4 : 1)) * instructions::divided_copy +
+        iterations_of(t.segment) * instructions::divided_copy;
     part.step.fmas = seg * double(t.tile_w * t.tile_k);
-    part.step.shared_wavefronts = warps * wavefronts + turns_of(t.segment); // and the offsets' stores
+    part.step.shared_wavefronts = warps * wavefronts + iterations_of(t.segment); // and the offsets' stores
     part.step.instructions =
         part.step.fmas / 32.0 +
         warps * (seg * col + wide_loads + seg * instructions::unrolled_copy + instructions::step) + copying;
@@ -177,14 +179,16 @@ void fill_step(Partition &part, const Tiling &t) {
                               col * instructions::placed_store * double(t.s.k) / double(part.grid[1]);
 }
 
+/// What all CTAs request from L2 of the filters. Who reads the same is left out.
 Reads filter_reads_of(const Tiling &t, const Partition &part) {
-    if (t.wide_filters) { // wide copies pass L1
+    if (t.wide_filters) { // wide copies bypass L1
         const std::initializer_list<Stride> apart = {
             {(t.pitch - t.values) * 4, t.tile_k},
             next_buffer(t.stage_floats * 4, t.segment * 4, t.stages, part.steps),
             next_turn(t.segment * 4, t.stages, part.steps),
             {-t.tile_k * t.values * 4, part.grid[1]}};
-        const double once = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(t.s.filter_bytes()),
+        const double once = wide_copy_bytes(1.0, share_at_odd_16_bytes(0, apart), 0.0) *
+                            double(t.s.filter_bytes()),
                      bytes = once * double(part.grid[0] * t.s.n);
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
         return {bytes, {}, bytes * (inside ? 1.0 : alike_in_lines(0, apart))};
@@ -193,6 +197,7 @@ Reads filter_reads_of(const Tiling &t, const Partition &part) {
 }
 
 /// Floats of one line that lie inside the image, summed over the tiles and averaged over the filter's rows.
+/// A tile begins every tile_w pixels of the flattened image, its line for filter row r as many rows later.
 double clipped_floats(const Tiling &t, std::int64_t tiles) {
     double floats = 0.0;
     const std::int64_t plane = t.s.h * t.s.w;
@@ -207,16 +212,18 @@ double clipped_floats(const Tiling &t, std::int64_t tiles) {
     return floats / double(t.s.r);
 }
 
-/// Shares of the lines whose destination and source lie 16 bytes modulo 32 apart, and no bytes modulo 128.
+/// Shares, 0 to 1, of the lines whose destination and source lie 16 bytes modulo 32 apart (crossed), and a
+/// multiple of 128 bytes (alike).
 struct Offsets {
     double crossed, alike;
 };
 
 Offsets line_offsets(const Tiling &t, std::int64_t steps) {
     const std::int64_t first_line = (t.tile_k + 1) * t.pitch * 4;
-    // Destination less source of a step's lines, of as many steps as tell all there is.
+    // Counts the lines of the first 128 steps, which stand for all, by destination minus source modulo 128
+    // bytes, in units of 16 bytes.
     constexpr std::int64_t enough_steps = 128;
-    std::array<double, 8> lines_at{}; // by 16 bytes of a line of 128
+    std::array<double, 8> lines_at{};
     for (std::int64_t step = 0; step < std::min(steps, enough_steps); ++step)
         for (std::int64_t l = 0; l < t.lines; ++l) {
             const std::int64_t line = step * t.segment / t.s.s + l;
@@ -228,30 +235,32 @@ Offsets line_offsets(const Tiling &t, std::int64_t steps) {
     return {(lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at, lines_at[0] / all_at};
 }
 
+/// What all CTAs request from L2 of the map. Who reads the same is left out.
 Reads map_reads_of(const Tiling &t, const Partition &part) {
     const double line_bytes = clipped_floats(t, part.grid[0]) * 4.0;
     const double tiles = double(part.grid[0]), readers = double(part.grid[1] * t.s.n), rows = double(t.s.r);
     if (t.wide_lines) {
         const Offsets offsets = line_offsets(t, part.steps);
         const double all_lines =
-            tiles * wide_copy_bytes(line_bytes / tiles, offsets.crossed,
-                                    odd_halves(0, {{t.s.w * 4, t.s.r}, {t.s.h * t.s.w * 4, t.s.c}}));
+            tiles *
+            wide_copy_bytes(line_bytes / tiles, offsets.crossed,
+                            share_at_odd_16_bytes(0, {{t.s.w * 4, t.s.r}, {t.s.h * t.s.w * 4, t.s.c}}));
         // A line past the last channel moves nothing: only the last step has any.
         const double moved_lines = double(part.steps) * double(t.lines);
         const double bytes = readers * all_lines * moved_lines;
         return {bytes, {}, bytes * offsets.alike};
     }
-    // Narrow copies find in L1 what an earlier step has read, or a line that overlaps theirs.
+    // Narrow copies find in L1 what an earlier step has read, and what overlapping lines have in common.
     const double all_lines = line_bytes + tiles * spanned_bytes(0.0);
     const double span = double(t.tile_w + t.s.s - 1);
     const double apart = std::min(1.0, ((rows - 1.0) * double(t.s.w) + span) / (rows * span));
     const double reads = readers * all_lines * (double(t.s.c) * rows * apart);
-    // CTAs of other filters may read on the same SM what is still in L1.
+    // They find in L1 what CTAs of other filters have read on the same SM, as far as L1 has kept it.
     const double of_images = double(part.grid[0] * part.grid[1]), of_cta = reads / double(t.s.n) / of_images;
     return {image_reads(t.s, of_cta, of_images, part, t.gpu)};
 }
 
-/// The paper's numbers of the setting, and where it breaks the paper's rules.
+/// Adds the paper's numbers of the setting to out.rules, with a remark for each rule that it breaks.
 void StrideFixedBlock::add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const {
     Rules &rules = out.rules;
     rules.segment_bytes = segment_bytes;
@@ -276,12 +285,12 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     Feasible out;
     out.rules = table1_rules(gpu.profile);
     if (const std::string why = settle_by(out.rules, s, gpu); !why.empty())
-        return Infeasible{why, false, std::move(out.rules)};
+        return Infeasible{.why = why, .rules = std::move(out.rules)};
     add_rules(out, s, gpu);
     const Tiling tiling{*this, s, gpu};
     Partition part = launch_of(tiling);
     if (const std::string why = cannot_run(part, tiling); !why.empty())
-        return Infeasible{why, false, std::move(out.rules)};
+        return Infeasible{.why = why, .rules = std::move(out.rules)};
     fill_step(part, tiling);
     set_core_work(part);
     fill_tile_reads(part, filter_reads_of(tiling, part), map_reads_of(tiling, part), s, gpu);
@@ -293,7 +302,9 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
 
 void StrideFixedBlock::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &) const {
     const Tiling t{*this, s, gpu};
-    walk.cuts = {{&OutputBox::images, 1, 2}, {&OutputBox::filters, tile_k, 1}, {nullptr, tile_w, 0}};
+    walk.cuts = {{.axis = &OutputBox::images, .share = 1, .along = 2},
+                 {.axis = &OutputBox::filters, .share = tile_k, .along = 1},
+                 {.axis = nullptr, .share = tile_w, .along = 0}};
     walk.flat = {{&OutputBox::columns, s.w}, {&OutputBox::rows, s.p()}};
     walk.positions = flat_positions(s);
     walk.step_values = t.segment;

@@ -8,11 +8,12 @@
 namespace convcast {
 namespace {
 
-/// F(tile x tile, r x r) for r = s = 3 or 5 and stride 1, in launches of their own: pixels are transformed to
-/// (tile + r - 1)^2 points of overlapping tiles, filters likewise (once per filter set); at every point a
-/// matrix product of filters and tiles over the channels; then back. A CTA of the product computes `tile_k`
-/// filters for `tile_pixels` tiles, a thread `thread_k` x `thread_pixels` of them in registers. `chunks`
-/// divides the batch's tiles, so that what lies between the launches stays in L2.
+/// F(tile x tile, r x r) for r = s = 3 or 5 and stride 1. A tile is tile x tile outputs. The launches: the
+/// pixels under each tile, which overlap, are transformed to (tile + r - 1)^2 points; filters likewise, once
+/// per filter set; at every point a matrix product of filters and tiles over the channels; the products are
+/// transformed back. A CTA of the product computes `tile_k` filters for `tile_pixels` tiles, a thread
+/// `thread_k` x `thread_pixels` of them in registers. `chunks` divides the batch's tiles, so that what lies
+/// between the launches stays in L2.
 struct Winograd {
     static constexpr About about{
         "winograd", "Winograd's F(2x2), F(4x4), F(6x6) of 3x3 and F(2x2), F(4x4) of 5x5 filters; stride 1",
@@ -29,7 +30,8 @@ struct Winograd {
         each(thread_pixels, "thread_pixels", 0, 8, {}, "tiles of a thread: 4 or 8");
         each(slice_channels, "slice_channels", 0, 32, {}, "channels of a pipeline step: 4, 8, 16 or 32");
         each(stages, "stages", 0, 6, {}, "buffers of the prefetch pipeline, 2 at least");
-        each(chunks, "chunks", 0, 4096, {}, "parts of the batch, each through all launches before the next");
+        each(chunks, "chunks", 0, 4096, {},
+             "parts of the batch; each goes through all launches before the next part starts");
     }
     static std::string outside(const ConvShape &s) {
         if (s.dtype != DataType::f32)
@@ -40,8 +42,7 @@ struct Winograd {
             return "winograd has stride 1, no dilation and no groups";
         if (s.c == 1)
             return "there is one channel: the products at a point are no sums, so transforms cost more than "
-                   "they "
-                   "save";
+                   "they save";
         constexpr std::int64_t most = std::int64_t{1} << 30;
         if (s.h * s.w > most || s.p() * s.q() > most || s.n > most || s.c > most || s.k > most)
             return "an image, batch or filter set is too large for 32-bit indices";
@@ -54,14 +55,15 @@ struct Winograd {
 constexpr std::int64_t transform_threads = 128; // of pixels and outputs, of a CTA
 constexpr std::int64_t line_floats = 32;        ///< rows of transformed data start at lines of 128 bytes
 
-/// A setting, and numbers that several parts of a plan need.
+/// A setting, and numbers that several parts of a plan need. Transformed data lie as [point][channel][tile
+/// or filter]; a plane is those of one point.
 struct Sizes : Winograd {
     const ConvShape &s;
     const Gpu &gpu;
     std::int64_t points = tile + s.r - 1, tiles = s.n * ceil_div(s.p(), tile) * ceil_div(s.q(), tile);
     std::int64_t channels = round_up(s.c, slice_channels); ///< whole slices
     std::int64_t filter_pitch = round_up(s.k, line_floats);
-    /// Whole tiles of a CTA where there are several chunks.
+    /// Tiles of a chunk. Chunks but the last are whole tiles of a CTA.
     std::int64_t chunk_tiles = chunks > 1 ? std::min(tiles, round_up(ceil_div(tiles, chunks), tile_pixels))
                                           : ceil_div(tiles, chunks);
     std::int64_t chunk_pitch = round_up(chunk_tiles, line_floats);
@@ -69,9 +71,10 @@ struct Sizes : Winograd {
                  filter_bytes = planes * 4 * channels * filter_pitch; ///< transformed
     std::int64_t pixel_bytes = planes * 4 * channels * chunk_pitch;   ///< of a chunk, transformed
     std::int64_t product_bytes = planes * 4 * s.k * chunk_pitch;      ///< of a chunk
-    // Of one dimension's transforms of pixels, of taps and back to outputs, as executor/kernels/winograd.cuh
-    // writes them: the multiply-adds, and the additions and multiply-adds.
-    double pairs = double(points - 2) / 2.0, further_pairs = pairs - 1.0; ///< of points +-x; beside +-1
+    // A transform of one line of points, of pixels, of taps, and back to outputs, as
+    // executor/kernels/winograd.cuh writes it: its multiply-adds (fmas), and all its instructions of
+    // arithmetic (operations). Points are 0, infinity and pairs +-x, of which +-1 needs no multiplication.
+    double pairs = double(points - 2) / 2.0, further_pairs = pairs - 1.0;
     double pixel_fmas = points == 4   ? 0.0
                         : points == 6 ? 8.0
                                       : 16.0,
@@ -81,13 +84,14 @@ struct Sizes : Winograd {
         2.0 * pairs + double(tile) * further_pairs + 2.0; ///< even and odd parts, sums, ends
 };
 
-/// Share of what a launch wrote that DRAM delivers when it is read once, `between` bytes later (F13).
+/// The share, 0 to 1, of the data of one launch that DRAM delivers to the next, which reads them after
+/// `between` bytes have passed through L2 (F13).
 double lost_after(double between, const Gpu &gpu) {
     return lost_at_random(between / double(l2_room(gpu)));
 }
 
-/// Shares out among the launches what L2 cannot keep of all that they write: data once read stay in L2 until
-/// others take their place, and are written to DRAM then.
+/// Sets the DRAM writes of all launches: what they write beyond the size of L2, shared in proportion to their
+/// writes. Data that a later launch has read stay in L2 until others take their place, and go to DRAM then.
 void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
     double written = 0.0;
     each_launch(plan, [&](const Partition &part) { written += part.work.l2_write_bytes.value_or(0.0); });
@@ -97,9 +101,8 @@ void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
     });
 }
 
-/// Gives a launch of the transforms its instructions: each of `units` threads runs so many once. `dependent`
-/// of them find the thread's place and its addresses and wait for each other; its lines of arithmetic are
-/// independent.
+/// Gives a launch of the transforms its instructions and pace: each of `units` threads runs `instructions`
+/// of them once. `dependent` of these wait for each other: those that find the thread's place and addresses.
 void count_instructions(Partition &part, std::int64_t units, double instructions, double dependent,
                         const Gpu &gpu) {
     const double dependent_clocks = gpu.architecture.dependent_instruction->value;
@@ -109,7 +112,7 @@ void count_instructions(Partition &part, std::int64_t units, double instructions
     part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
 }
 
-/// What a CTA of a launch moves, from the totals of the launch.
+/// Sets a CTA's FMAs and bytes to its part of those of the launch.
 void share_out(Partition &part) {
     const double ctas = double(part.ctas);
     part.step.fmas = *part.work.fmas / ctas;
@@ -121,7 +124,8 @@ void share_out(Partition &part) {
 Partition filters_launch(const Sizes &o) {
     constexpr std::int64_t tile_k = 32, tile_c = 8, threads = 256;
     const double p = double(o.points), taps = double(o.s.r * o.s.r);
-    // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
+    // Instructions of a thread: copies of its part of the taps, whose places cost divisions; the transforms
+    // of its r columns and then p rows (lines); three for each store.
     const double lines = p + double(o.s.r);
     const double instructions =
         taps * (1.0 + instructions::copy) + lines * (o.tap_fmas + 2.0 * p) + 3.0 * p * p + instructions::warp;
@@ -134,8 +138,8 @@ Partition filters_launch(const Sizes &o) {
     part.template_arguments = {o.points, o.s.r, o.slice_channels};
     Work &work = part.work;
     work.fmas = double(o.channels * o.filter_pitch) * lines * o.tap_fmas;
-    // Filters are a word further apart than they are long: a warp that copies the end of one and the start
-    // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
+    // In shared memory filters lie a word further apart than they are long: a warp that copies the end of one
+    // and the start of the next has two words in a bank. Then a warp reads a tap of 32 filters at a time.
     const std::int64_t filter_floats = tile_c * o.s.r * o.s.r;
     const Passes stores =
         shared_passes(banks_of(o.gpu.profile), threads * o.s.r * o.s.r, 1, [&](std::int64_t i) {
@@ -150,10 +154,10 @@ Partition filters_launch(const Sizes &o) {
     return part;
 }
 
-/// A warp transforms 32 neighbouring tiles: the share of warps one of whose tiles reaches past the map.
+/// The share, 0 to 1, of warps one of whose 32 neighbouring tiles of m x m outputs reaches past the map.
 double warps_at_edges(const ConvShape &s, std::int64_t m) {
-    // Counts the tiles of a row or column that reach past its ends, then the share of `warp` neighbours with
-    // any.
+    // Of the tiles along a row or column: counts those that reach past its ends, which are among the first
+    // and the last two, and returns the share of `warp` neighbours that have any of them.
     const auto share = [&](std::int64_t outputs, std::int64_t pixels, std::int64_t pad, std::int64_t warp) {
         const std::int64_t tiles = ceil_div(outputs, m), reach = m + s.r - 1;
         std::int64_t past = 0;
@@ -170,8 +174,8 @@ double warps_at_edges(const ConvShape &s, std::int64_t m) {
 Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     const std::int64_t units = o.channels * tiles, planes = o.planes;
     const double p = double(o.points), values = double(planes);
-    // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
-    // another load; a thread finds its tile by five divisions.
+    // Instructions of a thread: for each value a load, a store and its address of two, and as many more where
+    // the warp has a tile that reaches past the map; the transforms of 2 p lines; its start.
     const std::int64_t lanes = o.channels * round_up(tiles, line_floats);
     Partition part = side_launch("winograd_input", {ceil_div(lanes, transform_threads), 1, 1},
                                  {transform_threads, o.points == 8 ? 128 : 64}, o.gpu);
@@ -184,7 +188,7 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     Work &work = part.work;
     work.fmas = double(units) * 2.0 * p * o.pixel_fmas;
     const double share = double(tiles) / double(o.tiles);
-    // Rows that two tiles share come once for each.
+    // Rows that two tiles share are read once for each; L1 keeps the columns.
     work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.tile);
     work.dram_read_bytes = share * double(o.s.input_bytes());
     const std::int64_t written = planes * o.channels * tiles * 4;
@@ -193,38 +197,40 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     return part;
 }
 
-/// Reads of shared memory by winograd_output, where it stages outputs, for one filter of `tiles` tiles. A
-/// warp reads the rows of 32 tiles, 32 neighbouring floats at a time, of which some must be outputs: fewer
-/// rows where all the tiles they belong to are the map's last ones.
+/// Reads of shared memory, each by a warp, with which winograd_output stores staged outputs of one filter of
+/// `tiles` tiles of m x m outputs. A warp reads row after row of its 32 tiles, 32 neighbouring floats at a
+/// time. A read without any output is left out: in the last tiles of an image, if these reach below the map.
 double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
     const std::int64_t tiles_w = ceil_div(s.q(), m), tiles_h = ceil_div(s.p(), m), image = tiles_w * tiles_h;
     const std::int64_t cut_off = m - (s.p() - (tiles_h - 1) * m); // rows that a last tile does not have
-    const std::int64_t there = tiles / warp_lanes * m +           // reads of a row
-                               ceil_div(tiles % warp_lanes * m, warp_lanes);
-    double reads = double(there * m);
+    const std::int64_t row_reads = tiles / warp_lanes * m +       // of one row of all tiles
+                                   ceil_div(tiles % warp_lanes * m, warp_lanes);
+    double reads = double(row_reads * m);
     if (cut_off == 0)
         return reads;
     if (tiles_h == 1)
-        return double(there * (m - cut_off));
-    // Reads of a row that lie within the last tiles of an image; as images repeat, so do their warps.
+        return double(row_reads * (m - cut_off));
+    // of_last: reads of a row within the last tiles of an image. As images repeat, so do their warps.
     const std::int64_t images = ceil_div(tiles, image), repeat = warp_lanes / std::gcd(image, warp_lanes);
     const std::int64_t looked_at = std::min(images, repeat);
     double of_last = 0.0;
     for (std::int64_t n = 1; n <= looked_at; ++n) {
         const std::int64_t first = ceil_div((n * image - tiles_w) * m, warp_lanes), end = n * image * m;
-        const std::int64_t ends = n * image < tiles ? end / warp_lanes : there; // nothing behind the last
-        of_last += double(std::max<std::int64_t>(0, ends - first));
+        const std::int64_t behind =
+            n * image < tiles ? end / warp_lanes : row_reads; // behind the last such read
+        of_last += double(std::max<std::int64_t>(0, behind - first));
     }
     return reads - of_last * double(cut_off * images) / double(looked_at);
 }
 
-/// The launch that transforms the products of `tiles` tiles back.
+/// The launch that transforms the products of `tiles` tiles back. DRAM delivers a share `lost` of its reads.
 Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     const std::int64_t planes = o.planes;
     const double p = double(o.points), m = double(o.tile);
+    // Outputs go through shared memory if tiles are 6 wide or reach past the output.
     const bool staged = o.tile == 6 || o.s.q() % o.tile != 0 || o.s.p() % o.tile != 0;
-    // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
-    // tile by shuffles, and each row of them is compared, read and stored.
+    // Instructions of a thread: a load of each product with its address of two; the transforms; its start.
+    // Where outputs are staged, 32 at a time find their tile by shuffles, and each row is read and stored.
     const std::int64_t lanes = o.s.k * round_up(tiles, line_floats);
     const std::int64_t registers = o.points == 8 ? 104 : o.points == 6 ? 56 : 40;
     Partition part = side_launch(
@@ -239,11 +245,10 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     part.barriers = 0;
     part.filter_count = o.s.k;
     Work &work = part.work;
-    // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
-    // together.
+    // Where outputs are staged, threads past the last tile compute as well, as a warp stores together.
     const std::int64_t units = staged ? part.ctas * part.threads : o.s.k * tiles;
     work.fmas = double(units) * (p + m) * o.back_fmas;
-    if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
+    if (staged) { // a lane puts the rows of its tile into shared memory; then warps read row after row
         const int width = o.tile % 4 == 0 ? 4 : 2;
         const Passes row = shared_passes(banks_of(o.gpu.profile), warp_lanes, width,
                                          [&](std::int64_t lane) { return lane * o.tile; });
@@ -262,7 +267,7 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     return part;
 }
 
-/// The launch that multiplies at every point of `tiles` tiles.
+/// The launch that multiplies at every point of `tiles` tiles. DRAM delivers a share `lost` of its reads.
 std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t tiles, double lost) {
     const std::int64_t pixel_tiles = ceil_div(tiles, o.tile_pixels), filter_tiles = ceil_div(o.s.k, o.tile_k);
     const std::int64_t planes = o.planes;
@@ -284,8 +289,8 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     part.snaked = true;
     if (const std::string why = does_not_fit(part, o.gpu.limits); !why.empty())
         return Infeasible{why};
-    // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
-    // room at once, each asks for so much shared memory that no SM takes more than its share of them.
+    // CTAs that start while the launch before still runs crowd on the SMs that are free then. If all CTAs
+    // can be resident at once, each asks for so much shared memory that no SM takes more than `even`.
     if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], o.gpu.limits.sm_count);
         even < part.ctas_per_sm) {
         const auto unit = static_cast<std::int64_t>(o.gpu.architecture.shared_unit->value);
@@ -300,14 +305,11 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     const double warps = double(part.busy_warps), slice = o.slice_channels;
     const double loads = slice * (o.thread_k + o.thread_pixels) / 4.0;     // of a warp, 128 bits wide
     const double copies = slice * (o.tile_k + o.tile_pixels) / 4.0 / 32.0; // of the CTA
-    // Copies that a thread makes of a slice: its rows over the rows that all threads of the CTA copy at a
-    // time.
+    // Copies that a thread makes of a slice: its rows over those that all threads copy at a time.
     const auto copies_of = [&](std::int64_t tile) {
         return double(ceil_div(o.slice_channels, part.threads / (tile / 4)));
     };
     const double warp_copies = copies_of(o.tile_k) + copies_of(o.tile_pixels);
-    // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
-    // sums; clocks of a copy.
     const double wide_copy = o.gpu.architecture.wide_copy_clocks->value,
                  most_merged = o.gpu.architecture.most_merged->value;
     part.step.fmas = slice * double(o.tile_k) * o.tile_pixels;
@@ -315,8 +317,8 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
         part.step.fmas / 32.0 + warps * (loads + instructions::step + warp_copies * instructions::copy);
     part.step.shared_wavefronts =
         warps * loads * o.gpu.architecture.uniform_wide_wavefronts->value + copies * wide_copy;
-    // A tile wider than a line of values reads those behind it, which are the next channels' too: of the
-    // requests of one SM for the same at the same time L2 sees up to four as one (W6).
+    // The only tile along an axis may be wider than a row of transformed values. It then reads on into the
+    // next channels' rows, which the CTA reads too: up to four such requests of an SM become one (W6).
     const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
         return all_tiles > 1 ? 1.0 : std::clamp(double(tile) / double(pitch), 1.0, most_merged);
     };
@@ -346,7 +348,7 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     return part;
 }
 
-/// Register tiles, and the CTA tiles made of them, that are worth trying.
+/// The tiles of a CTA and of a thread that settings() tries where these knobs are left open; chosen.
 struct Tile {
     int k, pixels, thread_k, thread_pixels;
 };
@@ -356,6 +358,7 @@ constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {1
 
 } // namespace
 
+/// Tiles of each size with each of the products' tiles above that agrees with the given knobs.
 SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
     std::vector<Tile> products;
     const auto agrees = [](int given, int value) { return given == 0 || given == value; };
@@ -366,7 +369,7 @@ SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
             return agrees(tile_k, product.k) && agrees(tile_pixels, product.pixels) &&
                    agrees(thread_k, product.thread_k) && agrees(thread_pixels, product.thread_pixels);
         });
-    constexpr int usual_slice = 8, usual_stages = 4;
+    constexpr int usual_slice = 8, usual_stages = 4; // chosen
     std::vector<Winograd> found;
     for (const int outputs : either(tile, {2, 4, 6}))
         for (const Tile &product : products)
@@ -379,30 +382,31 @@ SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
     return found;
 }
 
-/// No knob is left to choose; `chunks` becomes the number of chunks that there are.
+/// settings() has chosen all knobs. `chunks` becomes the number of chunks that there are, which may be fewer.
 Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
-    const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
+    const auto refused = [](std::string why) { return Infeasible{std::move(why)}; };
     if (tile % 2 != 0 || tile < 2 || tile + s.r - 1 > 8)
-        return no(fmt::format("F({}x{}, {}x{}) has other than 4, 6 or 8 points", tile, tile, s.r, s.s));
+        return refused(fmt::format("F({}x{}, {}x{}) has other than 4, 6 or 8 points", tile, tile, s.r, s.s));
     if (!power_of_two_in(tile_k, 32, 128) || !power_of_two_in(tile_pixels, 16, 256))
-        return no("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
+        return refused("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
     if (!power_of_two_in(thread_k, 4, 8) || !power_of_two_in(thread_pixels, 4, 8))
-        return no("thread_k and thread_pixels must be 4 or 8");
+        return refused("thread_k and thread_pixels must be 4 or 8");
     if (!power_of_two_in(slice_channels, 4, 32) || stages < 2)
-        return no("slice_channels must be 4, 8, 16 or 32, and stages at least 2");
+        return refused("slice_channels must be 4, 8, 16 or 32, and stages at least 2");
     const std::int64_t lanes_n = std::min(8, tile_pixels / thread_pixels), lanes_m = 32 / lanes_n;
     const std::int64_t threads = std::int64_t{tile_k} / thread_k * (tile_pixels / thread_pixels);
     if (lanes_n < 4 || tile_k % (thread_k * lanes_m) != 0)
-        return no(fmt::format("a tile of {} filters and {} tiles has no whole warps of threads with {} x {}",
-                              tile_k, tile_pixels, thread_k, thread_pixels));
+        return refused(
+            fmt::format("a tile of {} filters and {} tiles has no whole warps of threads with {} x {}",
+                        tile_k, tile_pixels, thread_k, thread_pixels));
     if (threads < std::max(tile_k, tile_pixels) / 4)
-        return no("a row of the slice has more 16-byte copies than a CTA has threads");
+        return refused("a row of the slice has more 16-byte copies than a CTA has threads");
     const Sizes o{*this, s, gpu};
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
         o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||
         o.channels * o.chunk_pitch >= most_floats)
-        return no("transformed data of a launch exceed 2^31 floats; take more chunks");
+        return refused("transformed data of a launch exceed 2^31 floats; take more chunks");
     chunks = int(ceil_div(o.tiles, o.chunk_tiles));
 
     Feasible out;
@@ -412,9 +416,10 @@ Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     out.plan.transformed_fmas = double(o.points * o.points * o.tiles) * double(s.c) * double(s.k);
     out.plan.prepare = {filters_launch(o)};
     if (out.plan.prepare[0].grid[1] > 65535)
-        return no("the grid of the launch that transforms filters exceeds 65535 in y");
-    // Between a transformed value's store and its load lie as many bytes as there are of pixels and filters,
-    // between those of a product all products and, on average, half of what is read beside them.
+        return refused("the grid of the launch that transforms filters exceeds 65535 in y");
+    // The workspace has transformed filters, then a chunk's transformed pixels, then its products. Between
+    // the store of a transformed value and its load all transformed pixels and filters pass through L2.
+    // Between those of a product all products pass and, on average, half of what is read beside them.
     const double transformed_bytes = double(o.pixel_bytes + o.filter_bytes),
                  product_bytes = double(o.product_bytes),
                  lost_transformed = lost_after(transformed_bytes, gpu),

@@ -30,6 +30,7 @@ Activity operator*(double times, const Activity &one) {
 namespace does {
 namespace {
 
+/// So many instructions that count as StepWork::copying.
 Activity copying(double instructions) {
     Activity all;
     all.work.instructions = all.work.copying = instructions;
@@ -100,10 +101,10 @@ void deal_out(Partition &part, const Gpu &gpu, std::int64_t warps,
         shares(busy);
     std::int64_t all_busy = 0, all_shares = 0;
     for (std::int64_t warp = 0; warp < warps; ++warp) {
-        const std::int64_t its = shares_of(warp);
+        const std::int64_t warp_shares = shares_of(warp);
         const auto scheduler = static_cast<std::size_t>(warp % std::ssize(busy));
-        busy[scheduler] += its > 0 ? 1 : 0, all_busy += its > 0 ? 1 : 0;
-        shares[scheduler] += its, all_shares += its;
+        busy[scheduler] += warp_shares > 0 ? 1 : 0, all_busy += warp_shares > 0 ? 1 : 0;
+        shares[scheduler] += warp_shares, all_shares += warp_shares;
     }
     part.scheduler_warps = *std::max_element(busy.begin(), busy.end());
     part.busiest_scheduler = double(*std::max_element(shares.begin(), shares.end()) * all_busy) /
@@ -124,8 +125,9 @@ Reads copied(const Copies &copies) {
             differences.push_back(next_turn(loop.from_bytes, loop.buffers, loop.turns));
         }
     }
-    const double bytes = copies.runs * wide_copy_bytes(copies.run_bytes, odd_halves(copies.to, differences),
-                                                       odd_halves(0, sources));
+    const double bytes =
+        copies.runs * wide_copy_bytes(copies.run_bytes, share_at_odd_16_bytes(copies.to, differences),
+                                      share_at_odd_16_bytes(0, sources));
     return {bytes, {}, bytes * alike_in_lines(copies.to, differences)};
 }
 

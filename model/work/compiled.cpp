@@ -14,7 +14,8 @@
 namespace convcast {
 namespace {
 
-/// What the facts' coefficients of instructions multiply, for work that `times` CTAs do.
+/// What the coefficients of CompiledWork multiply for a part of the work of `times` CTAs: `warps` warps and
+/// `warp_steps` of their steps.
 InstructionFeatures features_of(const StepWork &work, double warps, double warp_steps, double times) {
     const double ffmas = work.fmas / 32.0;
     return {times * ffmas, times * std::max(0.0, work.instructions - ffmas), times * warps,
@@ -32,7 +33,8 @@ double dot(const InstructionFeatures &a, const InstructionFeatures &b) {
     return sum;
 }
 
-/// Bytes that L2 sees of a launch's reads. What DRAM delivers passes it once at least.
+/// Bytes that reach L2 of a launch's reads: all but those of requests that are coalesced before (W6). What
+/// DRAM delivers passes L2 at least once.
 double seen_reads(const Partition &part, const Merging &merging, const Architecture &architecture) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
     const double merged =
@@ -45,12 +47,12 @@ double seen_reads(const Partition &part, const Merging &merging, const Architect
 /// The facts of a launch's kernel: those of its variant, else of the variant with most counted calls. Null if
 /// the kernel was not counted.
 const CompiledWork *facts_for(const Partition &part, const Facts &facts) {
-    const CompiledWork *its = nullptr;
+    const CompiledWork *best = nullptr;
     for (const CompiledWork &kernel : facts.kernels)
-        if (kernel.kernel == part.kernel && (kernel.variant == part.variant || its == nullptr ||
-                                             (its->variant != part.variant && kernel.cases > its->cases)))
-            its = &kernel;
-    return its;
+        if (kernel.kernel == part.kernel && (kernel.variant == part.variant || best == nullptr ||
+                                             (best->variant != part.variant && kernel.cases > best->cases)))
+            best = &kernel;
+    return best;
 }
 
 std::string quoted(const std::string &variant) {
@@ -73,18 +75,19 @@ InstructionFeatures features_of(const Partition &part) {
 void apply(Partition &part, const CompiledWork &kernel, const Facts &facts,
            const Architecture &architecture) {
     const double warps = warps_of(part);
-    const InstructionFeatures its = coefficients(kernel);
+    // The coefficients say how many instructions come beside the FFMAs.
+    const InstructionFeatures per_feature = coefficients(kernel);
     const auto instructions = [&](const StepWork &work, double once, double steps) {
-        return work.fmas / 32.0 + dot(its, features_of(work, once, steps, 1.0));
+        return work.fmas / 32.0 + dot(per_feature, features_of(work, once, steps, 1.0));
     };
-    part.work.instructions = part.work.fmas.value_or(0.0) / 32.0 + dot(its, features_of(part));
+    part.work.instructions = part.work.fmas.value_or(0.0) / 32.0 + dot(per_feature, features_of(part));
     const double counted = part.step.instructions;
     part.step.instructions = instructions(part.step, 0.0, warps);
     if (counted > 0.0)
         part.step.copying *= part.step.instructions / counted;
     part.drain.instructions = instructions(part.drain, warps, 0.0);
     part.pace = kernel.pace;
-    // Where FFMAs read constant memory, its lines are what first warps wait for.
+    // Where FFMAs read constant memory, first warps wait for its lines, which F24 counts.
     part.cold_clocks = part.step.constant_lines > 0.0 ? 0.0 : facts.cold_clocks;
     part.once_clocks = facts.once_clocks;
     if (part.idle_instructions)

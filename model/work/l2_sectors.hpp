@@ -11,14 +11,14 @@
 
 namespace convcast {
 
-/// A counter from 0 to `count` - 1 that moves a place by `bytes`.
+/// A loop around copies: its counter runs from 0 to `count` - 1 and moves a copy by `bytes` each time.
 struct Stride {
     std::int64_t bytes = 0, count = 1;
 };
 
-/// Step t of a pipeline fills buffer t mod `stages`. Buffers lie `buffer` bytes apart, and each step reads
-/// `step` bytes further on. next_buffer: by how much destination minus source changes from one step to the
-/// next. next_turn: by how much it changes from one round through all buffers to the next round.
+/// Strides of destination minus source in a prefetch pipeline of `steps` steps. Step t fills buffer t mod
+/// `stages`; buffers lie `buffer` bytes apart, and each step reads `step` bytes further on. next_buffer: the
+/// change from one step to the next. next_turn: the change from one round through all buffers to the next.
 constexpr Stride next_buffer(std::int64_t buffer, std::int64_t step, std::int64_t stages,
                              std::int64_t steps) {
     return {buffer - step, stages < steps ? stages : steps};
@@ -27,45 +27,50 @@ constexpr Stride next_turn(std::int64_t step, std::int64_t stages, std::int64_t 
     return {-stages * step, (steps + stages - 1) / stages};
 }
 
-/// The share of a copy's runs that begin at an odd multiple of 16 bytes: at `offset` bytes plus what the
-/// strides add, each stride's counter taken to be independent of the others.
-double odd_halves(std::int64_t offset, std::span<const Stride> strides);
-inline double odd_halves(std::int64_t offset, std::initializer_list<Stride> strides) {
-    return odd_halves(offset, std::span<const Stride>(strides.begin(), strides.size()));
+/// The share, 0 to 1, of a copy's runs that begin at an odd multiple of 16 bytes, in the second half of a
+/// sector. A run begins at `offset` bytes plus what the strides add; each stride's counter takes all its
+/// values independently of the others. Offset and strides are multiples of 16 bytes.
+double share_at_odd_16_bytes(std::int64_t offset, std::span<const Stride> strides);
+inline double share_at_odd_16_bytes(std::int64_t offset, std::initializer_list<Stride> strides) {
+    return share_at_odd_16_bytes(offset, std::span<const Stride>(strides.begin(), strides.size()));
 }
 
-/// The share of a copy's runs whose source and destination have the same offset in a line of 128 bytes.
-/// Requests of the other runs are never coalesced with those of other SMs (W6).
+/// The share, 0 to 1, of a copy's runs whose source and destination have the same offset in a line of 128
+/// bytes. `offset` and `strides` are those of destination minus source, multiples of 16 bytes. Requests of
+/// the other runs are never coalesced with those of other SMs (W6).
 double alike_in_lines(std::int64_t offset, std::span<const Stride> strides);
 inline double alike_in_lines(std::int64_t offset, std::initializer_list<Stride> strides) {
     return alike_in_lines(offset, std::span<const Stride>(strides.begin(), strides.size()));
 }
 
-/// Whether all runs of `run` bytes lie in one line at either end, as they start at multiples of each of
-/// `apart` bytes: their requests are merged wherever in a line they lie.
+/// Whether runs of `run` bytes, whose sources and destinations lie multiples of each of `apart` bytes apart,
+/// never cross the end of a line of 128 bytes. Their requests are coalesced wherever in a line they lie.
 bool inside_lines(std::int64_t run, std::initializer_list<std::int64_t> apart);
 
 /// Bytes of the sectors that asynchronous copies of 16 bytes a lane request from L2 for a run of `bytes`
-/// (W4). L1 does not keep them. Where source and destination differ by 16 modulo 32 bytes (a share `crossed`
-/// of the runs), each half of a sector is a request of its own, so a sector comes twice. Where they do not, a
-/// share `odd` of the runs begins inside a sector. Counters of sm_90 say exactly twice, or once.
+/// (W4), on average. L1 does not keep them. `crossed`: the share of the runs whose source and destination
+/// differ by 16 modulo 32 bytes. There each half of a sector is a request of its own: it comes twice. `odd`:
+/// the share of the runs that begin inside a sector. Counters of sm_90 say exactly twice, or once.
 double wide_copy_bytes(double bytes, double crossed, double odd);
 
-/// Lanes that take outputs row by row: `lanes` to a row, of which the first `columns` have outputs, `rows` of
-/// them, which lie `pitch` elements apart in memory. The first is lane `first_lane` of its warp.
+/// Which lane stores which output. Each of `rows` rows has `lanes` lanes, of which the first `columns` store
+/// an element each; the lanes of the next row follow. Rows lie `pitch` elements apart in memory. The first
+/// row begins with lane `first_lane` of its warp.
 struct StoredRows {
     std::int64_t lanes = 0, columns = 0, rows = 0, pitch = 0, first_lane = 0;
 };
 
-/// Bytes of the sectors that warps of such lanes write, on average over first elements at multiples of `grid`
-/// (W5). A sector that two warps, or two stores, write parts of is written twice: L1 does not gather it.
+/// Bytes of the sectors that warps of such lanes write, on average over where the first element lies: at any
+/// multiple of `grid` elements (W5). A sector of which two warps, or two stores, write a part each counts
+/// twice: L1 does not gather it.
 double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t element_bytes);
 
-/// Bytes of the sectors, out of `written` bytes, that a store writes only a part of (F21). The stores write
-/// `stored` bytes in runs no shorter than a sector. A sector that two runs share is written in part by both.
+/// Bytes of the sectors that a store writes only a part of (F21). `stored`: bytes of the outputs. `written`:
+/// bytes of the sectors that the stores touch. Runs are no shorter than a sector, and a sector that two runs
+/// share is written in part by both.
 double written_in_part(double written, double stored);
 
-/// Bytes of L1 that the shared memory of the resident CTAs leaves (W9).
+/// Bytes of an SM's L1 that the shared memory of the resident CTAs leaves (W9).
 double l1_bytes(const Partition &part, const Gpu &gpu);
 
 /// Share of data that a cache has lost when they are read again, after `fill` times what it holds has been
@@ -73,34 +78,36 @@ double l1_bytes(const Partition &part, const Gpu &gpu);
 /// the share f solves f = 1 - exp(-f * fill). It is 0 where everything fits.
 double lost_at_random(double fill);
 
-/// lost_at_random for the L1 beside a launch's CTAs, after `between` bytes (W10).
+/// The share of data that L1 has lost when an SM reads them again, after `between` bytes of others have
+/// passed through L1 (W10). Lines are evicted at random (lost_at_random), or by others of the same set.
 double lost_from_l1(double between, const Partition &part, const Gpu &gpu);
 
-/// How a CTA reads again what others of its SM have read: all of it in the same order, or anywhere in it.
+/// How CTAs read data that others of their SM have read: all of it in the same order, or anywhere in it.
 enum class Again { in_turn, anywhere };
 
 /// W4: bytes that the SMs request from L2 when each of `ctas` neighbouring CTAs of a launch reads `of_cta`
 /// bytes out of a range of `all` through L1. If the range fits L1, each SM requests it once. If not, a
 /// sequential re-read hits what has not been evicted yet, and a re-read anywhere hits only as many CTAs'
-/// reads as fit together. Each CTA also passes `beside` bytes of its own through L1: other reads, and stores,
-/// which take lines too. A cluster that ends leaves nothing in L1.
+/// reads as fit together. Each CTA also passes `beside` bytes of its own through L1: other reads, and
+/// stores, which take lines too. A cluster that ends leaves nothing in L1.
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const Gpu &gpu,
                        Again again, double beside = 0.0);
 
 /// Bytes that an SM requests from L2 when a CTA reads `filters` neighbouring filters of `bytes` each through
-/// L1. If L1 has room for all, a sector that two filters share is requested once.
+/// L1, on average. If L1 has room for all, a sector that two filters share is requested once.
 double filter_run_bytes(double filters, double bytes, const Partition &part, const Gpu &gpu);
 
 /// CTAs of a grid that read the same data: how many they are, and how far apart their numbers in the grid
-/// are.
+/// are. CTAs are counted along x, then y, then z.
 struct Readers {
     double ctas = 1.0, apart = 1.0;
 };
 
+/// Reads of two tensors by the same launch.
 MergeableReads operator+(MergeableReads a, const MergeableReads &b);
 
-/// Splits `bytes` requested from L2, which `readers` have in common, by how many SMs of the same GPC request
-/// them: only requests of one GPC can be coalesced (W6).
+/// Splits `bytes` requested from L2, which `readers` have in common, by how many SMs of the same GPC (16 or
+/// 18 SMs of an H200) request them: only these requests can be coalesced (W6).
 MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &part, const Gpu &gpu);
 
 /// Bytes of one tensor that the SMs request from L2.
@@ -110,11 +117,10 @@ struct Reads {
     double alike = bytes; ///< the part whose requests can be coalesced with those of other SMs (W6)
 };
 
-/// Fills in what a launch reads from L2, and what SMs have in common of it.
+/// Fills in the bytes that a launch reads from L2, and the part of them that several SMs read.
 void set_reads(Partition &part, const std::vector<Reads> &reads, const Gpu &gpu);
 
-/// How requests of a kernel's SMs coalesce on their way to L2: a fact of the kernel, and one of all kernels
-/// (W6).
+/// How requests of a kernel's SMs coalesce before L2 (W6): `met` is a fact of the kernel, `drift` of all.
 struct Merging {
     double met = 0.0; ///< how likely two requests are under way at once, times the readers; 0: none coalesce
     /// Exponent of desynchronisation: SMs that start in lockstep drift apart as time^drift. 0.5 is a random

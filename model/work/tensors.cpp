@@ -28,7 +28,7 @@ double band_bytes(const ConvShape &shape, std::int64_t bands) {
 
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
                std::int64_t size) {
-    const std::int64_t end = (tiles - 1) * step - pad + window;
+    const std::int64_t end = (tiles - 1) * step - pad + window; // of the last window
     const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
     return double(std::max(tiles * window - cut, std::min(tiles * window, size)));
 }
@@ -37,14 +37,16 @@ double written_bytes(const ConvShape &shape, StoredAlong along) {
     constexpr std::int64_t sector = 32, lanes = 32;
     const std::int64_t element = shape.result_bytes();
     const std::int64_t line = shape.q() * (along == StoredAlong::planes ? shape.p() : 1) * element;
-    const double run = double(lanes * element);
+    const double run = double(lanes * element); // bytes that a warp stores
     return double(shape.output_bytes()) * spanned_bytes(run, std::gcd(line, sector)) / run;
 }
 
 double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows, std::int64_t columns) {
+    // An element is `columns` outputs. A store has one row of each patch of a plane: every `rows`-th row.
     const std::int64_t q = shape.q() / columns, groups = ceil_div(shape.p(), rows);
     return double(shape.n * shape.k * shape.p()) / double(groups) *
-           stored_bytes({q, q, groups, rows * q}, q, columns * shape.result_bytes());
+           stored_bytes({.lanes = q, .columns = q, .rows = groups, .pitch = rows * q}, q,
+                        columns * shape.result_bytes());
 }
 
 double rows_meet_in_a_warp(const ConvShape &shape, std::int64_t rows, std::int64_t columns) {
@@ -60,7 +62,8 @@ double written_bytes_of_patches(const ConvShape &shape, std::int64_t rows, std::
 double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
     const std::int64_t q = shape.q();
     return double(shape.n * shape.k * shape.p()) / double(rows) *
-           stored_bytes({shape.w, q, rows, q}, std::gcd(shape.p() * q, rows * q), shape.result_bytes());
+           stored_bytes({.lanes = shape.w, .columns = q, .rows = rows, .pitch = q},
+                        std::gcd(shape.p() * q, rows * q), shape.result_bytes());
 }
 
 double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
@@ -73,6 +76,7 @@ double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t ta
     if (const std::int64_t plane = s.p() * s.q(); outputs > plane)
         return double(outputs) / double(plane) * footprint_bytes(s, plane, tap_rows, tap_columns);
     const double count = double(outputs), taps_w = double(tap_columns);
+    // Pixels from an output's first tap to its last.
     const double reach_h = double(s.dilation_h * (tap_rows - 1) + 1),
                  reach_w = double(s.dilation_w * (tap_columns - 1) + 1);
     const double stride_h = double(s.stride_h), stride_w = double(s.stride_w);
@@ -110,7 +114,7 @@ double row_runs(std::int64_t count, std::int64_t length) {
 }
 
 double input_read_bytes(const ConvShape &s, const Architecture &architecture) {
-    // Of the rows of a stride: row * dilation modulo the stride comes back after stride / gcd rows.
+    // Of stride_h rows, those that taps read: tap * dilation modulo stride repeats after stride / gcd taps.
     const std::int64_t read = std::min(s.r, s.stride_h / std::gcd(s.dilation_h, s.stride_h));
     const double unit = architecture.dram_unit->value;
     const double least = double(s.element_bytes());
@@ -121,8 +125,9 @@ double input_read_bytes(const ConvShape &s, const Architecture &architecture) {
 
 namespace {
 
-/// Bytes of a launch's outputs that L2 cannot keep (W7). The last bytes that passed it are there: outputs in
-/// each half of L2, and pixels in as many halves as their readers are on.
+/// Bytes of a launch's outputs that L2 cannot keep (W7). L2 keeps the bytes that passed it last: outputs take
+/// the place of a copy in each half of L2, and data read of a copy in each half that has readers of them,
+/// which the number of reads per byte tells.
 double written_to_dram(double outputs, const Work &work, const Gpu &gpu) {
     const double reads = work.dram_read_bytes.value_or(0.0), copies = gpu.architecture.l2_copies->value,
                  readers = reads > 0.0 ? std::max(1.0, work.l2_read_bytes.value_or(reads) / reads) : 1.0;
@@ -139,7 +144,7 @@ std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
 }
 
 double lines_touched(double run_bytes, double rows, double pitch_bytes) {
-    constexpr double line = 128.0, least = 4.0;
+    constexpr double line = 128.0, least = 4.0; // a run of `least` bytes touches one line
     const double all = (rows - 1.0) * pitch_bytes + run_bytes;
     return std::min(rows * ((run_bytes - least) / line + 1.0), (all - least) / line + 1.0);
 }
@@ -163,10 +168,12 @@ Readers filter_readers(const ConvShape &shape, double row_ctas, double rows) {
 double written_bytes_of_tiles(const ConvShape &shape, std::int64_t tile_w, std::int64_t tile_h) {
     const std::int64_t q = shape.q(), p = shape.p();
     const bool several = tile_w < q || tile_h < p;
+    // Tiles begin at multiples of so many outputs.
     const std::int64_t grid = several ? std::gcd(p * q, std::gcd(tile_h * q, tile_w)) : p * q;
     return double(shape.n * shape.k) *
            over(Loop{q, tile_w}, Loop{p, tile_h}, [&](std::int64_t columns, std::int64_t rows) {
-               return stored_bytes({tile_w, columns, rows, q}, grid, shape.result_bytes());
+               return stored_bytes({.lanes = tile_w, .columns = columns, .rows = rows, .pitch = q}, grid,
+                                   shape.result_bytes());
            });
 }
 
@@ -176,8 +183,8 @@ std::int64_t l2_room(const Gpu &gpu) {
 }
 
 double lost_from_l2(double bytes, const Gpu &gpu) {
-    // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the
-    // data is as large as the half of L2 that holds distinct lines, all where it is a quarter larger.
+    // Counted on an H200 for data read from end to end over and over: if they are as large as the half of L2
+    // that holds distinct lines, a quarter comes from DRAM again; if a quarter larger, all.
     const Architecture &of = gpu.architecture;
     const double fill = bytes / (double(gpu.limits.l2_bytes) / of.l2_copies->value);
     return std::clamp((fill - of.l2_losing->value) / of.l2_lost->value, 0.0, 1.0);
@@ -187,7 +194,7 @@ void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes
     const double read = input_read_bytes(shape, gpu.architecture), once = read + double(shape.filter_bytes());
     const double image = double(shape.input_bytes()) / double(shape.n);
     work.dram_read_bytes = once + std::max(0.0, passes - 1.0) * read * lost_from_l2(image, gpu);
-    if (work.l2_read_bytes) // which every byte from DRAM passes
+    if (work.l2_read_bytes) // every byte from DRAM passes L2
         work.dram_read_bytes = std::min(*work.dram_read_bytes, std::max(*work.l2_read_bytes, once));
     work.dram_write_bytes = written_to_dram(double(shape.output_bytes()), work, gpu);
 }

@@ -22,27 +22,27 @@ Work total_work(const Plan &plan) {
 
 Plan with_work(Plan plan, const Work &counted) {
     const Work forecast = total_work(plan);
+    // Counted over forecast; 1 where either is absent.
     const auto ratio = [&](std::optional<double> Work::*field) {
         const std::optional<double> ours = forecast_of(forecast, field), &theirs = counted.*field;
         return ours && theirs && *ours > 0.0 ? *theirs / *ours : 1.0;
     };
-    // FFMAs are instructions too: what is scaled is the others.
+    // FFMAs are warp instructions too, but have a ratio of their own: the others are scaled apart.
     const double ffmas = forecast.fmas.value_or(0.0) / 32.0;
     const double others = forecast.instructions.value_or(0.0) - ffmas;
     const double other_ratio =
         others > 0.0 && counted.instructions
             ? std::max(0.0, *counted.instructions - ffmas * ratio(&Work::fmas)) / others
             : 1.0;
-    // A step's wavefronts are those that its addresses ask for.
+    // The forecast of a step has no replays: wavefronts by address, where counted, are the same quantity.
     const double loads = ratio(&Work::l2_read_bytes),
                  wavefronts = ratio(counted.shared_wavefronts_by_address ? &Work::shared_wavefronts_by_address
                                                                          : &Work::shared_wavefronts);
     each_launch(plan, [&](Partition &part) {
         for (StepWork *work : {&part.step, &part.drain}) {
-            const double its_ffmas = work->fmas / 32.0;
-            const double its_others = std::max(0.0, work->instructions - its_ffmas);
+            const double other_instructions = std::max(0.0, work->instructions - work->fmas / 32.0);
             work->fmas *= ratio(&Work::fmas);
-            work->instructions = work->fmas / 32.0 + its_others * other_ratio;
+            work->instructions = work->fmas / 32.0 + other_instructions * other_ratio;
             work->copying *= other_ratio;
             work->shared_wavefronts *= wavefronts;
             work->load_bytes *= loads;

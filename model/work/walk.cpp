@@ -13,8 +13,8 @@
 namespace convcast {
 namespace {
 
-/// A span of positions counted along rows of `width`, as up to three blocks: the end of a row, whole rows,
-/// the begin of a row. `put(rows, columns)`.
+/// Calls put(rows, columns) for the up to three blocks that make up a span of positions, which are counted
+/// along rows of `width`: the end of a row, whole rows, the begin of a row.
 template <class Put> void rows_of_span(IndexRange span, std::int64_t width, Put put) {
     std::int64_t at = span.begin;
     if (at >= span.end)
@@ -32,22 +32,22 @@ template <class Put> void rows_of_span(IndexRange span, std::int64_t width, Put 
         put(IndexRange{at / width, at / width + 1}, IndexRange{0, span.end - at});
 }
 
-/// Adds the blocks of a span of positions, of which `axis` is the innermost axis. Positions past the output's
-/// width are thrown away.
+/// Appends to `out` the blocks of a span of positions along walk.flat[axis] and the axes behind it. Other
+/// axes are those of `box`. Positions past the end of an axis are no outputs and are left out.
 void unfold(const Walk &walk, std::size_t axis, IndexRange span, OutputBox box, std::vector<OutputBox> &out) {
-    const auto [its, pitch] = walk.flat[axis];
+    const auto [innermost, pitch] = walk.flat[axis];
     if (axis + 1 == walk.flat.size()) {
-        box.*its = span;
+        box.*innermost = span;
         out.push_back(box);
         return;
     }
     rows_of_span(span, pitch, [&](IndexRange outer, IndexRange inner) {
-        box.*its = {inner.begin, std::min(inner.end, (walk.outputs.*its).end)};
+        box.*innermost = {inner.begin, std::min(inner.end, (walk.outputs.*innermost).end)};
         unfold(walk, axis + 1, outer, box, out);
     });
 }
 
-/// Adds what a CTA takes of a box.
+/// Appends to `out` what the CTA at `place` of the grid takes of a box by one cut.
 void take(const Walk &walk, const Cut &cut, const std::array<std::int64_t, 3> &place, const OutputBox &box,
           std::vector<OutputBox> &out) {
     const IndexRange all = cut.axis == nullptr ? IndexRange{0, walk.positions} : box.*cut.axis;
@@ -69,6 +69,7 @@ void take(const Walk &walk, const Cut &cut, const std::array<std::int64_t, 3> &p
     }
 }
 
+/// The indices of an axis of the map, of `size`, that the taps of a range of outputs reach.
 IndexRange under(IndexRange outputs, std::int64_t stride, std::int64_t pad, std::int64_t taps,
                  std::int64_t dilation, std::int64_t size) {
     const std::int64_t begin = outputs.begin * stride - pad;

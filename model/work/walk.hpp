@@ -1,5 +1,5 @@
-// How the CTAs of a launch go through the outputs: which of them each computes, in which order, and what lies
-// in shared memory meanwhile. A strategy declares it beside its counts, and the diagrams are drawn from it.
+// How the CTAs of a launch walk through the outputs: which outputs each CTA computes, in which order, and
+// what lies in shared memory meanwhile. A strategy declares it for diagrams; no forecast reads it.
 #pragma once
 
 #include "model/plan/plan.hpp"
@@ -12,7 +12,7 @@
 
 namespace convcast {
 
-/// From `begin` up to but without `end`.
+/// The integers from `begin` up to but without `end`; none if `end` is not above `begin`.
 struct IndexRange {
     std::int64_t begin = 0, end = 0;
     std::int64_t size() const { return end > begin ? end - begin : 0; }
@@ -29,14 +29,14 @@ struct OutputBox {
 
 using OutputAxis = IndexRange OutputBox::*;
 
-/// Divides what earlier cuts have left of an axis into shares of `share`. CTAs take a share each by their
-/// place in the grid, or every CTA takes all shares, one after another.
+/// Divides what earlier cuts have left of an axis into shares of `share` indices, the last one perhaps
+/// smaller. A CTA takes the share that its place in the grid says, or all, one after another.
 struct Cut {
     static constexpr int loop = -1;
-    OutputAxis axis; ///< nullptr: the positions of Walk::flat
-    std::int64_t share;
-    int along = loop;        ///< axis of the grid; loop: every CTA takes all shares
-    std::int64_t apart = 1;  ///< CTAs along that axis from one share to the next
+    OutputAxis axis;         ///< nullptr: the positions of Walk::flat
+    std::int64_t share;      ///< its size
+    int along = loop;        ///< 0, 1, 2: by the place along x, y, z of the grid; loop: every CTA takes all
+    std::int64_t apart = 1;  ///< so many neighbouring CTAs along that axis take the same share
     std::int64_t shares = 0; ///< after so many shares the first comes again; 0: it never does
 };
 
@@ -55,10 +55,10 @@ struct SharedBuffer {
     std::int64_t bytes, buffers;
 };
 
-/// What the threads of a CTA share among them, and one thread's sums.
+/// How the threads of a CTA share its tile, and the outputs that a thread computes at a time.
 struct ThreadTile {
     std::int64_t along_pixels, along_filters; ///< threads
-    std::int64_t rows, columns, filters;      ///< of a thread, at a time: its pixels are rows x columns
+    std::int64_t rows, columns, filters;      ///< outputs of a thread: rows x columns pixels of each filter
     std::int64_t apart = 1;                   ///< columns from one of its pixels to the next
     bool warp_along_pixels = true;            ///< else neighbouring threads take neighbouring filters
     std::int64_t unit = 1;                    ///< elements that a lane reads as one: Chen's n
@@ -67,39 +67,39 @@ struct ThreadTile {
 /// The pixels in shared memory that threads compute from.
 struct PixelTile {
     std::int64_t rows = 0, columns = 0;         ///< with the halo; 0: none are in shared memory
-    std::int64_t own_rows = 0, own_columns = 0; ///< of them those whose outputs the CTA computes
+    std::int64_t own_rows = 0, own_columns = 0; ///< without it
 };
 
+/// What the diagrams of a launch show.
 struct Walk {
     OutputBox outputs;                ///< of the launch
-    std::array<std::int64_t, 3> grid; ///< of the launch, or one whose CTAs have the same numbers
-    std::vector<Cut> cuts;            ///< loops among them nest in this order
-    std::vector<FlatAxis> flat;       ///< the axes of a cut of positions, the innermost first
-    std::int64_t positions = 0;       ///< of them
+    std::array<std::int64_t, 3> grid; ///< of the launch, or another one that numbers the same CTAs alike
+    std::vector<Cut> cuts;            ///< applied one after another; loops among them nest in this order
+    std::vector<FlatAxis> flat;       ///< the axes that positions run along, the innermost first
+    std::int64_t positions = 0;       ///< how many there are; 0 where no cut is one of positions
 
-    std::int64_t step_channels = 0; ///< of a step; 0: those of its box of outputs
-    std::int64_t step_values = 0;   ///< filter values of a step; 0: by channels
+    std::int64_t step_channels = 0; ///< channels of a step; 0: all channels of a box of outputs
+    std::int64_t step_values = 0; ///< filter values of a step, where it does not bring whole channels; else 0
     /// Boxes of outputs whose data lie in shared memory or are on their way.
     std::int64_t rounds_resident = 1;
-    bool filters_stay = false; ///< in shared memory, while steps bring channels of the map
+    bool filters_stay = false; ///< they stay in shared memory, while steps bring channels of the map
     std::vector<SharedBuffer> buffers;
     ThreadTile threads{};
     PixelTile pixels;
-    std::string remark;
-    bool draws_memory = true, draws_banks = false; ///< whether the order of filters, and of banks, matters
+    std::string remark;                            ///< a sentence or two under the diagram
+    bool draws_memory = true, draws_banks = false; ///< whether to draw the filters in memory, and the banks
 
     /// All outputs of a shape, and the grid of a launch.
     Walk(const ConvShape &shape, const Partition &launch);
 };
 
-/// What a CTA computes, in the order in which it does, without empty boxes. CTAs are counted along x, then y,
-/// then z.
+/// The boxes of outputs that a CTA computes, in its order, none empty. CTAs are counted along x, y, then z.
 std::vector<OutputBox> outputs_of(const Walk &walk, std::int64_t cta);
 
-/// Whether CTAs sum different channels of the same outputs.
+/// Whether different CTAs sum different channels of the same outputs.
 bool has_partial_sums(const Walk &walk);
 
-/// Rows and columns of the map under a range of output rows and columns, inside the map.
+/// The rows (columns) of the map that a range of output rows (columns) needs, without padding.
 IndexRange map_rows(const ConvShape &shape, IndexRange rows);
 IndexRange map_columns(const ConvShape &shape, IndexRange columns);
 

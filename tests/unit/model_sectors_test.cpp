@@ -115,10 +115,10 @@ TEST(GroupPasses, AWarpWithTwoGroups) {
 }
 
 TEST(Sectors, WideCopiesThatCross) {
-    EXPECT_EQ(odd_halves(0, {{32, 7}, {64, 3}}), 0);
-    EXPECT_EQ(odd_halves(16, {{32, 7}}), 1);
-    EXPECT_EQ(odd_halves(0, {{16, 4}, {48, 3}}), 0.5);
-    EXPECT_DOUBLE_EQ(odd_halves(0, {{16, 3}}), 1.0 / 3);
+    EXPECT_EQ(share_at_odd_16_bytes(0, {{32, 7}, {64, 3}}), 0);
+    EXPECT_EQ(share_at_odd_16_bytes(16, {{32, 7}}), 1);
+    EXPECT_EQ(share_at_odd_16_bytes(0, {{16, 4}, {48, 3}}), 0.5);
+    EXPECT_DOUBLE_EQ(share_at_odd_16_bytes(0, {{16, 3}}), 1.0 / 3);
     EXPECT_EQ(wide_copy_bytes(128, 1, 0), 256);
     EXPECT_EQ(wide_copy_bytes(128, 0, 1), 160); // half a sector more at both ends
     EXPECT_EQ(wide_copy_bytes(144, 0, 0), 160);

@@ -1,85 +1,98 @@
-// What the two single-channel divisions share: the rules of section 3.1, the plan, and what a CTA costs.
+// What filter_split and map_split share, Chang's two divisions of a convolution of one channel (section 3.1).
+// Division 1 (filter_split): each SM keeps its share of the filters, and the rows of the map come in P
+// pieces. Division 2 (map_split): each SM keeps its share of the map's rows, and the filters come in Q
+// pieces. With two buffers a CTA the kernels filter_split and map_split run them, whose loop is
+// convolve_band; with one buffer for both CTAs of an SM the kernel split_walk does. `bank` is the shared
+// memory for filters, `band` that for rows of the map.
 #pragma once
 
 #include "model/strategies/strategy.hpp"
 
-// The kernel split_walk as both single-channel divisions launch it: the two CTAs of an SM halve the columns
-// of its share, so that they hold what the paper's D counts, and what comes in pieces passes through a ring
-// of one piece.
+// The kernel split_walk. The two CTAs of an SM halve the columns of its share, so that together they hold
+// the bytes D of equations D1 and D2. What comes in pieces passes through a ring of one piece.
 namespace convcast::split_walk {
 
-/// Rounds of a piece: what a round has used, a later piece's data replace while the next rounds compute.
+/// A piece is computed in so many rounds. While a round computes, data of the next piece replace what the
+/// rounds before have used. Chosen; compiled into the kernel as a template argument.
 inline constexpr std::int64_t rounds_per_piece = 4;
 
-/// How the output is shared out and what comes in pieces.
+/// How the outputs are divided: a share is a range of output rows times a range of filters, and each pair of
+/// one of the map's shares with one of the filters' is computed by one SM.
 struct Shares {
-    std::int64_t rows, filters; ///< of a share, the last one perhaps less
-    std::int64_t map, bank;     ///< shares of the map's rows and of the filters
-    std::int64_t pieces;
-    bool by_filters; ///< the filters come in pieces and the map stays, or the other way round
+    std::int64_t rows, filters;             ///< of a share, the last one perhaps fewer
+    std::int64_t map_shares, filter_shares; ///< how many there are
+    std::int64_t pieces;                    ///< of what a share has of the rows, or of the filters
+    bool filters_in_pieces;                 ///< as in division::Tiling
 };
 
-/// Division 1 and 2 of section 3.1, and what lies between them: the filters in `bank` parts, the map's rows
-/// in `map` parts.
-Shares shares_of(const ConvShape &shape, std::int64_t bank, std::int64_t map, std::int64_t pieces,
-                 bool by_filters);
+/// Division 1 has one share of the map, division 2 one share of the filters; step 4 of Chang's section 2.2
+/// lies between them. There may be fewer shares than asked for, as the size of a share is rounded up.
+Shares shares_of(const ConvShape &shape, std::int64_t filter_shares, std::int64_t map_shares,
+                 std::int64_t pieces, bool filters_in_pieces);
 
-/// Why a thread cannot hold the window of the shape's filter; "" if it can.
+/// Why a thread cannot hold r x s pixels in registers; "" if it can.
 std::string too_wide(const ConvShape &shape);
 
-/// The launch, without and with its work.
+/// The launch without its work, which is enough to know whether two CTAs fit on an SM.
 Partition launch(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
 Partition launch_with_work(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
 
-/// How the CTAs of such a launch walk.
-Walk walk(const ConvShape &shape, const Gpu &gpu, const Partition &launch);
+/// Which outputs the CTAs of such a launch compute, for diagrams.
+Walk walk_of(const ConvShape &shape, const Gpu &gpu, const Partition &launch);
 
 } // namespace convcast::split_walk
 
 namespace convcast::division {
 
+/// The knob `pieces` takes no more, and the search for a number that fits ends here. Chosen as plenty.
 inline constexpr std::int64_t most_pieces = 65536;
 
-/// Rows and filters that a thread computes at a time (kernel convolve_band).
+/// Output rows and filters that a thread of convolve_band computes at a time.
 struct Tile {
-    std::int64_t rows, group;
-    Banks banks; ///< that it is read from
+    std::int64_t rows, group; ///< `group` filters
+    Banks banks;              ///< of the shared memory that pixels and taps are read from
 };
+/// The tile for a CTA's share of a piece, `rows` output rows by `filters` filters.
 Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters);
 
-/// What follows from the shape and a number of pieces: rows or filters lie over the SMs, a share each, and of
-/// the others each SM takes piece after piece, one of its two CTAs the first half of each and the other the
-/// rest.
+/// The division as convolve_band runs it, with two buffers. Each SM keeps a share of what stays (filters or
+/// output rows) and takes piece after piece of the other. Its two CTAs halve each piece.
 struct Tiling {
     const ConvShape &s;
     const Gpu &gpu;
-    bool by_filters; ///< the filters come in pieces and the rows stay, or the other way round
+    /// Division 2 (map_split): the rows of the map stay on an SM and the filters come in Q pieces. False:
+    /// division 1 (filter_split): the filters stay and the rows come in P pieces.
+    bool filters_in_pieces;
     std::int64_t pieces;
-    std::int64_t all = by_filters ? s.k : s.p(), staying = by_filters ? s.p() : s.k;
-    std::int64_t share = ceil_div(staying, std::int64_t{gpu.limits.sm_count}),
-                 shares = ceil_div(staying, share);
+    // Filters, or output rows: of the launch, those that come in pieces and those that stay.
+    std::int64_t all = filters_in_pieces ? s.k : s.p(), staying = filters_in_pieces ? s.p() : s.k;
+    std::int64_t share = ceil_div(staying, std::int64_t{gpu.limits.sm_count}), ///< what stays on an SM
+        shares = ceil_div(staying, share);
     std::int64_t piece = ceil_div(all, pieces), half = ceil_div(piece, 2);
-    std::int64_t rows = by_filters ? share : half, filters = by_filters ? half : share; ///< of a step
+    std::int64_t rows = filters_in_pieces ? share : half, ///< of outputs, that a CTA computes of a piece
+        filters = filters_in_pieces ? half : share;
     std::int64_t taps = s.r * s.s;
     Tile tile = choose_tile(banks_of(gpu.profile), rows, filters);
     bool wide = s.w % 4 == 0; ///< rows of the map are copied 16 bytes a lane
 
+    /// The first output row or filter of half `which` (0 or 1) of piece number `of_piece`.
     std::int64_t begin_of(std::int64_t of_piece, std::int64_t which) const {
         return of_piece * piece + which * half;
     }
-    /// Rows or filters of a CTA's half of a piece; below 1 if none are left.
+    /// How many output rows or filters that half has; below 1 if none are left.
     std::int64_t count_of(std::int64_t of_piece, std::int64_t which) const {
         const std::int64_t begin = begin_of(of_piece, which);
         return std::min({(of_piece + 1) * piece, all, begin + half}) - begin;
     }
-    /// Floats of the map that `of_rows` rows of outputs need.
+    /// Floats of the map that `of_rows` rows of outputs are computed from.
     std::int64_t map_floats(std::int64_t of_rows) const {
         return of_rows > 0 ? (of_rows + s.r - 1) * s.w : 0;
     }
 };
 
-/// Calls add_cta(half, size of the share, number of such CTAs over all images) for each kind of CTA. Two CTAs
-/// have a share, one for each half of the pieces (0 and 1). The last share has the rest if it is smaller.
+/// Calls add_cta(half, size, times) for each kind of CTA. `half`: 0 or 1, which half of every piece it
+/// computes. `size`: rows or filters of its share; the last share may be smaller. `times`: how many such
+/// CTAs there are.
 template <class Add> void over_ctas(const Tiling &t, const Add &add_cta) {
     const std::int64_t full = t.staying / t.share, rest = t.staying % t.share;
     for (const std::int64_t half : {0, 1}) {
@@ -89,34 +102,41 @@ template <class Add> void over_ctas(const Tiling &t, const Add &add_cta) {
     }
 }
 
-/// The two ways to hold a piece: kernel split_walk, and two buffers of each CTA's half of a piece.
+/// Values of the knob `buffers`. One: the kernel split_walk, a ring of one piece for both CTAs of an SM. Two:
+/// the kernels filter_split and map_split, where each CTA has two buffers for its half of a piece.
 inline constexpr int one_buffer = 1, two_buffers = 2;
+inline constexpr const char *buffers_doc =
+    "2: each CTA has two buffers for its half of a piece; 1: a ring of one piece for both CTAs of an SM, "
+    "which takes the shared memory that Chang's paper counts; 0: 2 if that does not take more pieces, else 1";
 
-/// What a division can be asked for; 0 leaves a number to the rules.
+/// The knobs of a division; 0 leaves a number to the rules.
 struct Knobs {
     int pieces = 0;
     int buffers = 0;
-    int map_shares = 1; ///< of division 1: parts of the map, for which there are fewer of the filters
+    int map_shares = 1; ///< of division 1: SMs that share a map, for which the filters are cut in fewer parts
+    /// Why the strategy never does the shape; "" if it may.
     static std::string outside(const ConvShape &s);
 };
 
-/// What the SMs request from L2: of what stays in shared memory, and of what comes in pieces, which all
-/// shares read in common.
+/// What the SMs request from L2 of what stays in shared memory, and of the pieces, which all shares read.
 struct PieceReads {
     Reads staying, coming;
 };
-/// Counts the reads of a launch whose CTAs are counted already.
+/// Counts the reads of a launch. Its grid, buffers and steps are filled in already.
 using CountReads = PieceReads (*)(const Tiling &, const Partition &);
 
-/// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
-/// SM. The knobs become the numbers that run.
-Planned plan_of(Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool by_filters, CountReads reads);
+/// The plan of a division. The number of pieces is knobs.pieces where that is not 0. Else it starts at the
+/// number that the paper's rules give and is raised until two CTAs fit on an SM, as Chang's section 4
+/// launches them. On return `knobs` has the values that run, unless it returns Infeasible.
+Planned plan_of(Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool filters_in_pieces,
+                CountReads count_reads);
 
-/// How the CTAs of its launch walk.
-Walk walk_of(const Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool by_filters,
+/// Which outputs the CTAs of the plan's launch compute, for diagrams. `knobs`: as plan_of left them.
+Walk walk_of(const Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool filters_in_pieces,
              const Partition &launch);
 
-/// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
+/// The smallest integer in [first, last] for which `fits` holds, by bisection: `fits` must hold for every
+/// integer above one for which it holds. Nothing if it does not hold for `last`.
 template <class Fits>
 std::optional<std::int64_t> smallest_fitting(std::int64_t first, std::int64_t last, const Fits &fits) {
     if (first > last || !fits(last))

@@ -28,24 +28,26 @@ struct ImplicitGemm {
         each(warp_split, "warp_split", 0, 8, {}, "parts of a step, each with warps of its own: 1, 2, 4 or 8");
         each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the channels: 1, 2, 4 or 8");
         each(filters, "filters", 0, 2, {},
-             "1: filters as they lie; 2: transposed once by a launch of its own");
+             "1: the filters are read as they are stored; 2: a launch of its own transposes them once");
         each(staging, "staging", 0, 2, {},
-             "1: a copy of the pixels for each tap; 2: whole rows, which the taps share");
+             "1: shared memory has a copy of the pixels for each tap; 2: it has whole rows, which the taps "
+             "share");
         each(columns, "columns", 0, 64, {},
-             "staged rows: a row's pixels of a tile, in units of thread_pixels");
+             "with staging 2: pixels of a tile in one row, in units of thread_pixels");
     }
     SettingsOf<ImplicitGemm> settings(const ConvShape &s, const Gpu &gpu) const;
     static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
-/// The first template arguments of each kernel: the shape, its images as h by w.
+/// The first template arguments of each kernel of implicit GEMM: the shape, with images of h by w, which are
+/// the shape's or, where the kernel takes an image as one long row, 1 by h * w.
 inline std::vector<std::int64_t> shape_arguments(const ConvShape &s, std::int64_t h, std::int64_t w) {
     return {s.n, s.c / s.groups, h,          w,       s.k / s.groups, s.groups,     s.r,
             s.s, s.stride_h,     s.stride_w, s.pad_h, s.pad_w,        s.dilation_h, s.dilation_w};
 }
 
-/// Why no kernel of tiles does a shape; "" if one may.
+/// Why no kernel of implicit GEMM ever does a shape; "" if one may.
 inline std::string outside_tiles(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
@@ -58,8 +60,9 @@ inline std::string outside_tiles(const ConvShape &s) {
     return s.groups > 65535 ? "more than 65535 groups" : "";
 }
 
-/// What launches of all these kernels have alike: a CTA, or a cluster of `split` CTAs that share the steps,
-/// for each tile. Images are h by w; `further` are the template arguments behind the shape's.
+/// The launch of a kernel of implicit GEMM, without its work: a CTA for each tile, or a cluster of `split`
+/// CTAs that share the tile's steps. Images are h by w, as for shape_arguments; `further` are the template
+/// arguments behind the shape's. Tiling has s, gpu, steps and the numbers of tiles along pixels and filters.
 template <class Tiling>
 Partition tile_launch(const char *kernel, const Tiling &t, std::int64_t split, std::int64_t h, std::int64_t w,
                       std::initializer_list<std::int64_t> further, const CtaSize &cta) {
@@ -73,11 +76,11 @@ Partition tile_launch(const char *kernel, const Tiling &t, std::int64_t split, s
     return part;
 }
 
-/// How the CTAs of a cluster add up their sums, each of which its warps hold `copies` times: `threads`
-/// threads of a CTA read its share of the tile from all of them.
+/// Fills in what a CTA reads of its cluster at its end: `threads` of its threads add up its share of the
+/// tile from all CTAs of the cluster. Each CTA holds `copies` sums of every output, one a group of warps.
 template <class Setting>
 void set_cluster(Partition &part, const Setting &g, int copies, std::int64_t threads) {
-    constexpr std::int64_t loads_under_way = 16;
+    constexpr std::int64_t loads_under_way = 16; // of a thread, as the kernel unrolls them
     const std::int64_t of_thread = ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, threads);
     part.cluster = g.split;
     part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * copies * (g.split - 1) / g.split;
@@ -86,7 +89,8 @@ void set_cluster(Partition &part, const Setting &g, int copies, std::int64_t thr
 
 constexpr std::int64_t most_tiles = std::int64_t{1} << 30; ///< of a grid along x
 
-/// The plan of a launch that reads the filters which `prepare` lays out: they are in L2 then.
+/// Puts `prepare`, which lays the filters out in the workspace, before the only launch of a plan, which reads
+/// them from there. The main launch finds them in L2, so that DRAM delivers the input only.
 inline Planned with_filters(Feasible out, Partition prepare, const ConvShape &s) {
     if (prepare.grid[1] > 65535)
         return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
@@ -99,8 +103,8 @@ inline Planned with_filters(Feasible out, Partition prepare, const ConvShape &s)
     return out;
 }
 
-/// Pixels that a tile of `pixels` needs of a channel: once if its taps overlap, as L1 keeps them from tap to
-/// tap.
+/// Pixels of the map that a tile of `pixels` outputs needs of a channel. A pixel under several taps counts
+/// once, as L1 keeps it from tap to tap.
 inline double channel_pixels(const ConvShape &s, std::int64_t pixels) {
     const double rows_out = double(pixels) / double(s.q());
     const double footprint =
@@ -109,11 +113,12 @@ inline double channel_pixels(const ConvShape &s, std::int64_t pixels) {
     return std::min(footprint, double(s.n * s.h * s.w));
 }
 
-/// Fills in what a launch reads: pixels, which the CTAs of other filters read as well, and filters, which
-/// those of other pixels do. Requests of a share `alike` of each can be coalesced.
+/// A number for the pixels that a launch reads, and one for the filters.
 struct TileReads {
     double pixels, filters;
 };
+/// Fills in what a launch of tile_launch reads from L2. CTAs of other filters read the same pixels, and CTAs
+/// of other pixels the same filters. `alike`: the shares, 0 to 1, whose requests can be coalesced (W6).
 inline void set_tile_reads(Partition &part, const TileReads &bytes, const TileReads &alike, const Gpu &gpu) {
     const double ranks = double(part.cluster.value_or(1)), filter_tiles = *part.sharing_ctas,
                  pixel_tiles = double(part.grid[0]) / (ranks * filter_tiles);
@@ -128,7 +133,7 @@ inline std::string check_split(std::int64_t split, std::int64_t steps) {
     return split > steps ? fmt::format("split = {} exceeds the {} steps there are", split, steps) : "";
 }
 
-/// Bytes of outputs that a CTA stores, of a tile that it shares with the other CTAs of its cluster.
+/// Bytes of outputs that a CTA stores; the CTAs of a cluster share the outputs of a tile.
 template <class Setting> double stored_by_cta(const ConvShape &s, const Setting &g) {
     return 4.0 * double(std::min<std::int64_t>(g.tile_pixels, s.n * s.p() * s.q())) *
            double(std::min<std::int64_t>(g.tile_k, s.k / s.groups)) / g.split;
@@ -148,8 +153,8 @@ inline std::string check_warps(const ImplicitGemm &g) {
                        g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels);
 }
 
-/// The cap that a kernel is compiled with where a thread could use `wanted` registers: as many, or what an SM
-/// has for each of `threads` threads.
+/// The register cap that a kernel is compiled with: `wanted`, or what an SM has for each of `threads`
+/// threads if that is less. A multiple of 8, in which registers are given out, or 255.
 inline std::int64_t register_cap_for(std::int64_t wanted, std::int64_t threads, const GpuLimits &limits) {
     const std::int64_t registers = std::clamp<std::int64_t>(round_up(wanted, 8), 64, 255);
     const std::int64_t most = limits.registers_per_sm / threads;
@@ -161,19 +166,19 @@ inline std::string too_few_registers(const ImplicitGemm &g, std::int64_t threads
                        g.thread_pixels);
 }
 
-/// W3: passes through shared memory of a warp's loads for one value of all its filters and pixels. `lanes_n`
-/// lanes lie along the pixels; only those of the first `taking_part` places take part.
+/// W3: wavefronts of a warp's loads of its filters and pixels for one value of the sum, that is a channel's
+/// tap. `lanes_n` lanes lie along the pixels; only the first `taking_part` of these take part.
 double row_load_passes(const Banks &banks, const ImplicitGemm &setting, std::int64_t lanes_n,
                        std::int64_t taking_part);
 
-/// W3: passes through shared memory of a warp whose lanes each store the sums of four neighbouring pixels, as
-/// [filter][pixel], where the sums of several warps meet. `lanes_n` lanes lie along the pixels, `pixels`
-/// pixels apart; the others lie along the filters, `filters` filters apart.
+/// W3: wavefronts of a store by a warp, each lane the sums of four neighbouring pixels of a filter, to shared
+/// memory, where they lie as [filter][pixel]. `lanes_n` lanes lie along the pixels, `pixels` pixels apart;
+/// the others lie along the filters, `filters` filters apart.
 double sum_store_passes(const Banks &banks, const ImplicitGemm &setting, std::int64_t lanes_n,
                         std::int64_t pixels, std::int64_t filters);
 
-/// The plan of a setting with staging = 2, of kernel implicit_gemm_rows. If its `columns` is 0, it is chosen
-/// and filled in; no other knob may be left open.
+/// The plan of a setting with staging = 2 (kernel implicit_gemm_rows), whose steps stage whole rows of the
+/// map in shared memory. If its `columns` is 0, it is chosen and filled in; no other knob may be left open.
 Planned plan_of_rows(ImplicitGemm &setting, const ConvShape &shape, const Gpu &gpu);
 
 } // namespace convcast

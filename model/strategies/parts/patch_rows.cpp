@@ -4,6 +4,7 @@
 #include <set>
 
 namespace convcast {
+
 std::vector<std::int64_t> column_reads(const ConvShape &s, std::int64_t rows, bool whole) {
     std::vector<std::int64_t> read;
     for (std::int64_t row = 0; row < rows; ++row)
@@ -28,7 +29,7 @@ std::int64_t PatchRows::widest() const {
 }
 
 std::vector<PatchRows::Load> PatchRows::row_loads() const {
-    std::set<std::int64_t> read;
+    std::set<std::int64_t> read; // columns of the map that any tap of any output reads
     for (std::int64_t column = 0; column < columns; ++column)
         for (std::int64_t tap = 0; tap < s.s; ++tap)
             read.insert(column * s.stride_w + tap * s.dilation_w - s.pad_w);
@@ -38,6 +39,7 @@ std::vector<PatchRows::Load> PatchRows::row_loads() const {
         const auto next = read.lower_bound(at);
         if (next == read.end() || *next >= at + vector)
             continue;
+        // A vector at either end may be read in part.
         std::int64_t from = at, elements = vector;
         for (std::int64_t part : {vector / 4, vector / 2}) {
             if (part == 0)
@@ -82,25 +84,25 @@ std::int64_t PatchRows::place(std::int64_t patch, std::int64_t width, std::int64
            patch % row_patches * columns * stride_w;
 }
 
-double PatchRows::row_passes(std::int64_t patches, std::int64_t planes, std::int64_t filters) const {
+double PatchRows::row_passes(std::int64_t patches, std::int64_t plane_pitch, std::int64_t filters) const {
     const auto [warps, lanes] = looked_at(patches);
     double passes = 0.0;
     for (const Load &load : row_loads())
         passes += gathered(
             lanes, int(std::max<std::int64_t>(1, load.elements * bytes / 4)), [&](std::int64_t patch) {
-                return (patch / plane_patches / filters * planes + place(patch, s.w, s.stride_h, s.stride_w) +
-                        load.at + s.w * s.pad_h + s.pad_w) *
+                return (patch / plane_patches / filters * plane_pitch +
+                        place(patch, s.w, s.stride_h, s.stride_w) + load.at + s.w * s.pad_h + s.pad_w) *
                        bytes / 4;
             });
     return passes / double(warps);
 }
 
-double PatchRows::store_passes(std::int64_t patches, std::int64_t planes) const {
+double PatchRows::store_passes(std::int64_t patches, std::int64_t plane_pitch) const {
     const auto [warps, lanes] = looked_at(patches);
     const std::int64_t result = s.result_bytes();
     return gathered(lanes, int(std::max<std::int64_t>(1, columns * result / 4)),
                     [&](std::int64_t patch) {
-                        return (patch / plane_patches * planes + place(patch, s.q(), 1, 1)) * result / 4;
+                        return (patch / plane_patches * plane_pitch + place(patch, s.q(), 1, 1)) * result / 4;
                     }) /
            double(warps);
 }
@@ -112,7 +114,7 @@ double PatchRows::load_instructions() const {
                                  : all_rows - std::clamp<std::int64_t>(s.h - last_y - s.pad_h, 0, all_rows);
     double all = 0.0;
     for (const Load &load : row_loads()) {
-        const bool beside =
+        const bool beside = // it leaves the map in some patch
             load.at < 0 || (row_patches - 1) * columns * s.stride_w + load.at + load.elements > s.w;
         const double zeros = double(ceil_div(load.elements * bytes, 4));
         all += double(all_rows) + double(beside ? all_rows : guarded_rows) * zeros + double(guarded_rows);
@@ -199,7 +201,7 @@ Partition patch_launch(const char *kernel, const PatchRows &patch, const std::ar
 void fill_patch_traffic(Partition &part, const PatchRows &patch, const Gpu &gpu) {
     const ConvShape &s = patch.s;
     part.work.l2_write_bytes = written_bytes_of_patches(s, patch.rows, patch.columns);
-    // A warp that has the next row as well writes the rest of a sector right behind.
+    // The share of rows' ends whose rest of a sector another warp writes, later.
     const double apart = 1.0 - rows_meet_in_a_warp(s, patch.rows, patch.columns);
     fill_dram(part.work, s, gpu);
     const double output = double(s.output_bytes());

@@ -8,11 +8,13 @@ namespace convcast::split_walk {
 
 namespace {
 
-constexpr std::int64_t most_taps = 25; // of a window in registers, beside taps, sum and addresses
+// A thread holds r x s pixels in registers, beside the taps of a filter, a sum and addresses: 64 registers,
+// of which two CTAs of 512 threads fill an SM's 65,536, have room for a filter of 5 x 5.
+constexpr std::int64_t most_taps = 25;
 constexpr std::int64_t register_cap = 64;
 constexpr double warps_per_cta = double(papers::threads_per_cta / papers::warp_threads);
 
-/// What follows from the shape and its shares.
+/// What follows from the shape and its shares. A slot of a ring holds a row of the map or a filter.
 struct Tiling {
     const ConvShape &s;
     const Gpu &gpu;
@@ -20,24 +22,27 @@ struct Tiling {
     bool wide = s.w % 4 == 0; ///< rows are copied 16 bytes a lane
     std::int64_t unit = wide ? 4 : 1;
     std::int64_t taps = s.r * s.s,
-                 tap_floats = round_up(taps, 4); ///< of a filter; with what fills its last four
+                 tap_floats = round_up(taps, 4); ///< of a filter's slot, which is read 16 bytes at a time
     std::int64_t half_columns =
-        round_up(ceil_div(s.q(), 2), unit);                      ///< outputs of a row, of an SM's first CTA
+        round_up(ceil_div(s.q(), 2), unit); ///< outputs of a row that the first CTA of an SM computes
     std::int64_t pitch = round_up(half_columns + s.s - 1, unit); ///< floats from row to row in shared memory
-    std::int64_t all = shares.by_filters ? shares.filters : shares.rows; ///< of a share, in pieces, in rounds
+    std::int64_t all =
+        shares.filters_in_pieces ? shares.filters : shares.rows; ///< of a share, that come in pieces
     std::int64_t piece = ceil_div(all, shares.pieces);
     std::int64_t round = shares.pieces == 1 ? piece : std::max<std::int64_t>(1, piece / rounds_per_piece);
-    std::int64_t map_slots = (shares.by_filters ? shares.rows : piece) + s.r - 1;
-    std::int64_t bank_slots = shares.by_filters ? piece : shares.filters;
+    // Rows of the map, and filters, that shared memory has room for.
+    std::int64_t map_slots = (shares.filters_in_pieces ? shares.rows : piece) + s.r - 1;
+    std::int64_t bank_slots = shares.filters_in_pieces ? piece : shares.filters;
 };
 
-/// One CTA's part of the output.
+/// One CTA's part of the output, in numbers of outputs.
 struct Area {
     std::int64_t rows, columns, filters;
 };
 
-/// What a call of the kernel's walk() costs, all threads together.
-StepWork walk_work(const Tiling &t, const Area &area) {
+/// What computing an area costs all threads of a CTA. A thread walks down a column of it; where there are
+/// more threads than columns, the rows are divided into strips, and a unit is a column of a strip.
+StepWork compute_work(const Tiling &t, const Area &area) {
     StepWork work;
     const std::int64_t strips =
         std::clamp<std::int64_t>(papers::threads_per_cta / area.columns, 1, area.rows);
@@ -46,7 +51,8 @@ StepWork walk_work(const Tiling &t, const Area &area) {
     const double warps = std::ceil(double(units) / 32.0);
     const double rows = double(height), filters = double(area.filters);
     const double taps = double(t.taps), tap_loads = double(t.tap_floats / 4);
-    // Of the last four taps the compiler reads no more than there are: one or two by one pass.
+    // Taps are read four at a time, with more wavefronts than narrower reads. If the last four are one tap or
+    // two, the compiler reads only these, by one wavefront.
     const double narrow_loads = t.taps % 4 == 1 || t.taps % 4 == 2 ? 1.0 : 0.0;
     const double row_loads = double(t.s.s) * (rows + double(t.s.r - 1));
     work.fmas = double(area.rows * area.columns * area.filters * t.taps);
@@ -66,21 +72,22 @@ StepWork walk_work(const Tiling &t, const Area &area) {
     return work;
 }
 
-/// Warp instructions of copying rows of the map, whose slot costs a division each, and filters.
+/// Warp instructions of a CTA that copy `rows` rows of the map to their slots, each found by a division.
 double row_copies(const Tiling &t, std::int64_t rows) {
     const double more = double(ceil_div(t.pitch, t.wide ? 128 : 32) - 1);
     return double(rows) * (instructions::divided_copy + instructions::copy * more);
 }
+/// Warp instructions of a CTA that copy `filters` filters to their slots.
 double filter_copies(const Tiling &t, std::int64_t filters) {
     return instructions::divided_copy * double(ceil_div(filters * t.taps, 32));
 }
 
-/// Bytes of the sectors that copies of `rows` rows request. Rows lie t.pitch floats apart in shared memory.
+/// Bytes of the sectors that copies of `rows` rows of the map request for `columns` outputs a row (W4).
 double read_bytes(const Tiling &t, std::int64_t rows, std::int64_t columns) {
     const double row = double(std::min(t.pitch, columns + t.s.s - 1) * 4);
     const double of_row =
-        t.wide ? wide_copy_bytes(row, odd_halves(0, {{(t.pitch - t.s.w) * 4, t.map_slots}}), // W4
-                                 odd_halves(0, {{t.s.w * 4, t.map_slots}}))
+        t.wide ? wide_copy_bytes(row, share_at_odd_16_bytes(0, {{(t.pitch - t.s.w) * 4, t.map_slots}}),
+                                 share_at_odd_16_bytes(0, {{t.s.w * 4, t.map_slots}}))
                : spanned_bytes(row);
     return double(rows) * of_row;
 }
@@ -93,15 +100,16 @@ double written_bytes(const ConvShape &s, const Area &area) {
     return double(area.rows * area.filters * runs) * of_run;
 }
 
-/// Adds to the launch `times` CTAs that compute an area.
+/// Adds `times` CTAs that compute an area: what each does before its first round to part.drain, all its
+/// rounds to `steps`, and their traffic with L2 to part.work.
 void add_ctas(Partition &part, StepWork &steps, const Tiling &t, const Area &area, double times) {
     const ConvShape &s = t.s;
     const Shares &shares = t.shares;
-    const std::int64_t all = shares.by_filters ? area.filters : area.rows;
-    StepWork once; // before the first round
+    const std::int64_t all = shares.filters_in_pieces ? area.filters : area.rows; // that come in pieces
+    StepWork once;
     const std::int64_t first_rows = std::min(t.map_slots, area.rows + s.r - 1),
                        first_filters = std::min(t.bank_slots, area.filters);
-    // A warp's start divides four times: shares, pieces, slots.
+    // A warp's start takes four divisions, for its share, its piece and its slots; a `place` has two.
     once.instructions = warps_per_cta * (instructions::warp + 2.0 * instructions::place) +
                         row_copies(t, first_rows) + filter_copies(t, first_filters);
     once.load_bytes = read_bytes(t, first_rows, area.columns) + double(first_filters * t.taps * 4);
@@ -110,23 +118,23 @@ void add_ctas(Partition &part, StepWork &steps, const Tiling &t, const Area &are
     *part.work.l2_write_bytes += times * written_bytes(s, area);
     for (std::int64_t begin = 0; begin < all; begin += t.round) {
         const std::int64_t now = std::min(t.round, all - begin);
-        StepWork step = shares.by_filters ? walk_work(t, {area.rows, area.columns, now})
-                                          : walk_work(t, {now, area.columns, area.filters});
-        // What is fetched behind this round.
-        const std::int64_t held = shares.by_filters ? t.bank_slots : t.map_slots,
-                           there = shares.by_filters ? area.filters : area.rows + s.r - 1;
-        const std::int64_t fetched = std::clamp<std::int64_t>(there - begin - held, 0, now);
+        StepWork step = shares.filters_in_pieces ? compute_work(t, {area.rows, area.columns, now})
+                                                 : compute_work(t, {now, area.columns, area.filters});
+        // What this round has used makes room for as much of what the ring does not hold yet.
+        const std::int64_t held = shares.filters_in_pieces ? t.bank_slots : t.map_slots,
+                           needed = shares.filters_in_pieces ? area.filters : area.rows + s.r - 1;
+        const std::int64_t fetched = std::clamp<std::int64_t>(needed - begin - held, 0, now);
         step.copying = warps_per_cta * instructions::step +
-                       (shares.by_filters ? filter_copies(t, fetched) : row_copies(t, fetched));
+                       (shares.filters_in_pieces ? filter_copies(t, fetched) : row_copies(t, fetched));
         step.instructions += step.copying;
         step.load_bytes =
-            shares.by_filters ? double(fetched * t.taps * 4) : read_bytes(t, fetched, area.columns);
+            shares.filters_in_pieces ? double(fetched * t.taps * 4) : read_bytes(t, fetched, area.columns);
         add(steps, step, times);
         *part.work.l2_read_bytes += times * step.load_bytes;
     }
 }
 
-/// A quantity in `parts` shares: the full ones, and the last with the rest.
+/// `all` cut in parts of `share`: the full ones, and the last with the rest, `times` 0 if nothing is left.
 struct Share {
     std::int64_t size;
     double times;
@@ -144,10 +152,15 @@ StepWork average(const StepWork &sum, double count) {
 
 } // namespace
 
-Shares shares_of(const ConvShape &s, std::int64_t bank, std::int64_t map, std::int64_t pieces,
-                 bool by_filters) {
-    const std::int64_t filters = ceil_div(s.k, bank), rows = ceil_div(s.p(), map);
-    return {rows, filters, ceil_div(s.p(), rows), ceil_div(s.k, filters), pieces, by_filters};
+Shares shares_of(const ConvShape &s, std::int64_t filter_shares, std::int64_t map_shares, std::int64_t pieces,
+                 bool filters_in_pieces) {
+    const std::int64_t filters = ceil_div(s.k, filter_shares), rows = ceil_div(s.p(), map_shares);
+    return {.rows = rows,
+            .filters = filters,
+            .map_shares = ceil_div(s.p(), rows),
+            .filter_shares = ceil_div(s.k, filters),
+            .pieces = pieces,
+            .filters_in_pieces = filters_in_pieces};
 }
 
 std::string too_wide(const ConvShape &s) {
@@ -159,10 +172,10 @@ std::string too_wide(const ConvShape &s) {
 
 Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     const Tiling t{s, gpu, shares};
-    // The ring of rows begins with a line, as the map's rows do if they are whole lines: a copy whose source
-    // and destination lie 16 bytes apart in a sector requests it twice.
+    // The ring of rows begins at a line of 128 bytes, as rows of the map do where they are whole lines: a
+    // copy whose source and destination lie 16 bytes apart in a sector requests the sector twice (W4).
     constexpr std::int64_t line_floats = 32;
-    const std::int64_t parts = round_up(shares.map * shares.bank, gpu.limits.sm_count),
+    const std::int64_t parts = round_up(shares.map_shares * shares.filter_shares, gpu.limits.sm_count),
                        bank_floats = round_up(t.bank_slots * t.tap_floats, line_floats),
                        band_floats = round_up(t.map_slots * t.pitch, 4);
     Partition part =
@@ -178,7 +191,7 @@ Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     part.filter_count = s.k;
     part.bank_floats = bank_floats;
     part.band_floats = band_floats;
-    part.template_arguments = {s.r, s.s, rounds_per_piece, shares.by_filters, t.wide};
+    part.template_arguments = {s.r, s.s, rounds_per_piece, shares.filters_in_pieces, t.wide};
     return part;
 }
 
@@ -187,8 +200,8 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     Partition part = launch(s, gpu, shares);
     Work &work = part.work;
     work.l2_read_bytes = work.l2_write_bytes = work.shared_conflicts = 0.0;
-    StepWork steps;
-    double busy = 0.0;
+    StepWork steps;    // all steps of all CTAs
+    double busy = 0.0; // CTAs that have outputs
     for (const Share &columns : cut(s.q(), t.half_columns))
         for (const Share &rows : cut(s.p(), shares.rows))
             for (const Share &filters : cut(s.k, shares.filters)) {
@@ -205,37 +218,44 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     work.instructions = part.drain.instructions + steps.instructions +
                         double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
     work.shared_wavefronts = steps.shared_wavefronts;
-    // The step of an average CTA (F18). What comes before the first round is loaded once.
+    // F18: a step, and what comes before the first, of the average CTA.
     part.step = average(steps, busy * double(part.steps));
     part.drain = average(part.drain, busy);
-    const Area first{shares.by_filters ? shares.rows : t.round, t.half_columns, 1};
+    const Area first{
+        .rows = shares.filters_in_pieces ? shares.rows : t.round, .columns = t.half_columns, .filters = 1};
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(first.rows * first.columns, papers::warp_threads), 1,
                                                papers::threads_per_cta / papers::warp_threads);
     part.copy_passes = copy_passes(t.wide, gpu);
     part.independent_sums = 1;
-    // All shares of the map read the same filters, by copies that coalesce.
-    part.mergeable_reads = mergeable_reads(double(shares.map * s.n) * 2.0 * double(s.filter_bytes()),
-                                           {double(shares.map), 1.0}, part, gpu);
+    // All shares of the map read the same filters, in both CTAs of an SM, by copies that coalesce.
+    part.mergeable_reads = mergeable_reads(double(shares.map_shares * s.n) * 2.0 * double(s.filter_bytes()),
+                                           {.ctas = double(shares.map_shares)}, part, gpu);
     fill_writes(part, s, gpu);
     return part;
 }
 
-Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) {
-    const bool by_filters = launch.template_arguments[3] == 1;
-    const std::int64_t map = ceil_div(s.p(), launch.tile_h), bank = ceil_div(s.k, launch.tile_k);
-    const Shares shares{launch.tile_h, launch.tile_k, map, bank, launch.pieces, by_filters};
+Walk walk_of(const ConvShape &s, const Gpu &gpu, const Partition &launch) {
+    const bool filters_in_pieces = launch.template_arguments[3] == 1; // as launch() put them
+    const Shares shares{.rows = launch.tile_h,
+                        .filters = launch.tile_k,
+                        .map_shares = ceil_div(s.p(), launch.tile_h),
+                        .filter_shares = ceil_div(s.k, launch.tile_k),
+                        .pieces = launch.pieces,
+                        .filters_in_pieces = filters_in_pieces};
     const Tiling t{s, gpu, shares};
     Walk walk(s, launch);
     walk.grid = {launch.parts, launch.grid[0] / launch.parts, launch.grid[1]};
-    walk.cuts = {{&OutputBox::images, 1, 2},
-                 {&OutputBox::filters, launch.tile_k, 0, map},
-                 {&OutputBox::rows, launch.tile_h, 0, 1, map},
-                 {&OutputBox::columns, t.half_columns, 1},
-                 {by_filters ? &OutputBox::filters : &OutputBox::rows, t.round}};
+    walk.cuts = {
+        {.axis = &OutputBox::images, .share = 1, .along = 2},
+        {.axis = &OutputBox::filters, .share = launch.tile_k, .along = 0, .apart = shares.map_shares},
+        {.axis = &OutputBox::rows, .share = launch.tile_h, .along = 0, .shares = shares.map_shares},
+        {.axis = &OutputBox::columns, .share = t.half_columns, .along = 1},
+        {.axis = filters_in_pieces ? &OutputBox::filters : &OutputBox::rows, .share = t.round}};
     walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, 1},
                     {"map", CopiedTensor::map, launch.band_floats * 4, 1}};
     walk.threads = {launch.threads, 1, 1, 1, 1};
-    const std::int64_t rows = by_filters ? launch.tile_h : t.piece, columns = std::min(t.half_columns, s.q());
+    const std::int64_t rows = filters_in_pieces ? launch.tile_h : t.piece,
+                       columns = std::min(t.half_columns, s.q());
     walk.pixels = {rows + s.r - 1, columns + s.s - 1, rows, columns};
     if (launch.pieces == 1) {
         walk.remark = "All that an SM needs moves at once and lies there once: the two CTAs of an SM halve "
@@ -243,10 +263,10 @@ Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) {
         return walk;
     }
     walk.rounds_resident = rounds_per_piece;
-    const std::string stays = by_filters ? "rows of the map" : "filters",
-                      comes = by_filters ? "filters" : "rows of the map";
+    const std::string stays = filters_in_pieces ? "rows of the map" : "filters",
+                      comes = filters_in_pieces ? "filters" : "rows of the map";
     walk.remark = "The " + stays + " stay on the SM. The " + comes + " come in " +
-                  count_text(launch.pieces, "piece") + " (" + (by_filters ? "Q" : "P") +
+                  count_text(launch.pieces, "piece") + " (" + (filters_in_pieces ? "Q" : "P") +
                   ") through a ring that has room for one: what a round has used makes room for data of the "
                   "next piece. The two CTAs of an SM halve its columns.";
     return walk;
