@@ -36,8 +36,10 @@ using Clock = std::chrono::steady_clock;
 using Conditions = std::map<std::string, std::string>;
 
 constexpr const char *training_study = "adapt"; ///< of data/studies
-constexpr int chosen_of_a_layer = 3;            ///< beside each strategy as it stands
+constexpr int chosen_of_a_layer =
+    3; ///< settings that `choose` ranks first are run too, so many of each layer
 
+/// The folder of -o, without a / at its end. Throws UsageError for a name that ends as a file's.
 FolderOfGpu folder_of(const Arguments &arguments) {
     std::string folder = arguments.text("output", "");
     refuse_file_name(arguments, "-o", folder, "profile, run and calibration");
@@ -46,7 +48,7 @@ FolderOfGpu folder_of(const Arguments &arguments) {
     return {folder};
 }
 
-/// Throws where the folder cannot be written into, before any work.
+/// Makes the folder. Throws, before any work, where it cannot be written or its README is not adapt's.
 void make_folder(const FolderOfGpu &files) {
     std::filesystem::create_directories(files.folder);
     if (file_exists(files.readme()) && !file_exists(files.calibration()))
@@ -59,20 +61,21 @@ void make_folder(const FolderOfGpu &files) {
         check_writable(file);
 }
 
+/// Sentences for refusals: what to type to measure anew, or to use what is there.
 std::string anew(const FolderOfGpu &files) {
     return "To measure anew give another folder, for example convcast adapt -o " + files.folder +
            "_2; to fit what is there without a GPU, hide this one: CUDA_VISIBLE_DEVICES= convcast adapt -o " +
            files.folder;
 }
 
-/// Throws UsageError where samples or a profile were taken on another GPU, with another driver or with other
-/// probes.
+/// Throws UsageError where samples or a profile, `file`, were taken on another GPU, with another driver or
+/// with other probes: `then` has their conditions, `now` those of gpu_at_hand.
 void require_same_gpu(const FolderOfGpu &files, const std::string &file, const Conditions &then,
                       const Conditions &now) {
-    for (const auto &[condition, said] : Conditions{
+    for (const auto &[condition, words] : Conditions{
              {"gpu", "on another GPU"}, {"driver", "with another driver"}, {"probes", "with other probes"}})
         if (then.contains(condition) && then.at(condition) != now.at(condition))
-            throw UsageError(fmt::format("adapt: {} was measured {}, {}; here it is {}. {}", file, said,
+            throw UsageError(fmt::format("adapt: {} was measured {}, {}; here it is {}. {}", file, words,
                                          then.at(condition), now.at(condition), anew(files)));
 }
 
@@ -86,14 +89,14 @@ void require_same_version(const FolderOfGpu &files, const Run &earlier) {
             producer().version + " with " + producer().device_code_hash.substr(0, 8) + ". " + anew(files));
 }
 
-/// What does not work here, a sentence each.
+/// Says on standard error what of `convcast doctor` does not work here.
 void say_what_is_absent() {
     for (const Finding &finding : examine_device())
         if (finding.health != Health::works)
             note(finding.what + ": " + finding.detail);
 }
 
-/// Of the GPU at hand; what the folder has is kept.
+/// The folder's profile of the GPU at hand, or one measured now, from the folder's samples on, and written.
 GpuProfile measured_profile(const FolderOfGpu &files, int device) {
     const Conditions now = gpu_at_hand(device);
     if (file_exists(files.profile())) {
@@ -112,16 +115,16 @@ GpuProfile measured_profile(const FolderOfGpu &files, int device) {
     return find_profile(files.folder);
 }
 
-/// The layers of the study on the GPU at hand, until the time is over; what the folder has is kept. Written
-/// as cases finish, and when the run is interrupted.
+/// Runs the layers of the study on the GPU at hand but those that the folder has; no case is started after
+/// `until`. The folder's run is written as cases finish, and when an interrupt ends the program.
 Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Knowledge &knowledge, int device,
                  Clock::time_point until) {
     Question question;
     question.profile = profile;
     question.knowledge = knowledge;
     for (const std::string &shape : find_study(training_study).shapes)
-        question.shapes.push_back({ConvShape::parse(shape), training_study, {}, {}, 1, ""});
-    Run run = new_run(question, predict_all(question, {false, chosen_of_a_layer, 0}));
+        question.shapes.push_back({.shape = ConvShape::parse(shape), .study = training_study});
+    Run run = new_run(question, predict_all(question, {.best = chosen_of_a_layer}));
     if (file_exists(files.run())) {
         require_same_version(files, read_document(files.run()));
         resume(run, files.run());
@@ -135,7 +138,7 @@ Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Know
         note("interrupted; what was measured is kept, and the same command goes on");
         write_run_file(files.run(), so_far);
     };
-    request.exact_fmas = false; // nothing that follows reads them
+    request.exact_fmas = false; // facts and calibration do not need them
     const RunEnd end = run_on_device(run, profile, request);
     write_run_file(files.run(), run);
     if (end == RunEnd::incomplete)
@@ -147,7 +150,8 @@ Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Know
     return run;
 }
 
-/// Of a compute capability without facts that ship: what the counters of the run tell of the kernels.
+/// Writes the facts that the counters of the run give of the kernels, for a compute capability without facts
+/// that ship; says so where no kernel was counted often enough.
 void write_own_facts(const FolderOfGpu &files, const Run &run, const GpuProfile &profile) {
     Facts facts = derive_facts(counted_calls(run, profile, WhichCalls::all), Gpu(profile).architecture);
     facts.architecture = architecture_of(profile);
@@ -163,7 +167,7 @@ void write_own_facts(const FolderOfGpu &files, const Run &run, const GpuProfile 
     write_file_atomically(files.facts(), write_facts(facts));
 }
 
-/// The folder in words: what it is of, how good its forecasts are, how it is used.
+/// The text of the folder's README. The calibration must be of adapted(), which has `test`.
 std::string readme_of(const FolderOfGpu &files, const GpuProfile &profile, const Run &run,
                       const Calibration &calibration, std::size_t width) {
     std::set<std::string> layers;
@@ -204,7 +208,7 @@ int adapt(const Arguments &arguments) {
         say_what_is_absent();
 
     const GpuProfile profile = no_gpu ? find_profile(files.folder) : measured_profile(files, device);
-    GpuProfile bare = profile; // facts and calibration of the folder come after the run
+    GpuProfile bare = profile; // without the folder's facts and calibration, which are made of the run below
     bare.folder.clear();
     const Knowledge shipped = knowledge_for(bare);
     const Run run = no_gpu ? read_document(files.run()) : training_run(files, bare, shipped, device, until);

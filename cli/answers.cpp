@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,6 +30,7 @@ std::optional<Seconds> time_of(const Row &row) {
     return row.item->forecast_s();
 }
 
+/// The questions of the rows, each once, in the order of the rows.
 std::vector<const Question *> questions_of(const std::vector<Row> &rows) {
     std::vector<const Question *> questions;
     for (const Row &row : rows)
@@ -37,23 +39,26 @@ std::vector<const Question *> questions_of(const std::vector<Row> &rows) {
     return questions;
 }
 
-/// A shape of a list, of which several may have it.
+/// A study, "" for none, and a shape: several studies may have the same shape, and each counts it.
 using LayerKey = std::pair<std::string, std::string>;
 LayerKey layer_of(const Row &row) {
     return {row.item->study.value_or(""), row.item->shape};
 }
 
-/// The fastest of every shape of a question, as often as it is asked. What computes on tensor cores counts
-/// only where nothing else has a time of the shape.
+/// The forecast of all calls of a question's shapes, each shape by its fastest strategy.
 struct Total {
-    Seconds time, bound, with_tensor_cores;
-    std::int64_t calls = 0;
-    std::size_t shapes = 0, asked = 0, timed = 0; ///< with a time; with a row; rows with a time
+    Seconds time;  ///< a strategy on tensor cores counts only where no other has a time of the shape
+    Seconds bound; ///< the speed of light of the same cases
+    Seconds with_tensor_cores; ///< strategies on tensor cores count as the others
+    std::int64_t calls = 0;    ///< of shapes with a time
+    std::size_t shapes = 0;    ///< that have a time
+    std::size_t asked = 0;     ///< shapes that have a row
+    std::size_t timed = 0;     ///< rows that have a time
 };
 
 Total total_of(const Question &question, const std::vector<Row> &rows) {
     std::map<LayerKey, const Row *> fastest;
-    std::map<LayerKey, Seconds> of_all; // those on tensor cores too
+    std::map<LayerKey, Seconds> shortest; // with those on tensor cores
     std::set<LayerKey> asked;
     Total total;
     const auto goes_before = [](const Row &one, const Row &other) {
@@ -70,15 +75,15 @@ Total total_of(const Question &question, const std::vector<Row> &rows) {
         const Row *&first = fastest[layer_of(row)];
         if (!first || goes_before(row, *first))
             first = &row;
-        Seconds &least = of_all.try_emplace(layer_of(row), *time).first->second;
+        Seconds &least = shortest.try_emplace(layer_of(row), *time).first->second;
         least = std::min(least, *time);
         ++total.timed;
     }
-    for (const auto &[key, row] : fastest) {
-        const auto times = static_cast<double>(row->calls());
-        total.time += times * *time_of(*row);
-        total.bound += times * row->item->prediction->times.tier0_s.value_or(Seconds(0.0));
-        total.with_tensor_cores += times * of_all.at(key);
+    for (const auto &[key, row] : fastest) { // rows with a time, and so with a prediction
+        const auto calls = static_cast<double>(row->calls());
+        total.time += calls * *time_of(*row);
+        total.bound += calls * row->item->prediction->times.tier0_s.value_or(Seconds(0.0));
+        total.with_tensor_cores += calls * shortest.at(key);
         total.calls += row->calls();
     }
     total.shapes = fastest.size();
@@ -86,7 +91,7 @@ Total total_of(const Question &question, const std::vector<Row> &rows) {
     return total;
 }
 
-/// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.
+/// A line for each question of two calls or more: the time of all calls, each shape by its fastest strategy.
 std::string total_text(const std::vector<Row> &rows) {
     const std::vector<const Question *> questions = questions_of(rows);
     std::string out;
@@ -108,15 +113,23 @@ std::string total_text(const std::vector<Row> &rows) {
     return out;
 }
 
-/// What a table of rows says, beyond its rows.
+/// What the rows of a table have together: it says which columns the table needs.
 struct Overview {
-    bool variants = false, names = false, shapes = false, counts = false, timed = false, measured = false,
-         interval = false, bound = false, elsewhere = false;
-    Seconds shortest{1e-6};                 ///< of the forecasts
-    std::vector<const Question *> lettered; ///< whose names are too long for a column: the first is A
-    /// Of a question, shapes and strategies that have several settings in the table.
+    bool variants = false;  ///< of several questions
+    bool shapes = false;    ///< of several shapes
+    bool names = false;     ///< one has a name
+    bool counts = false;    ///< one has a count
+    bool timed = false;     ///< one has a forecast time
+    bool interval = false;  ///< one has an interval from a calibration
+    bool bound = false;     ///< one is a baseline with a bound and no forecast time
+    bool measured = false;  ///< one has a measured time
+    bool elsewhere = false; ///< one was measured elsewhere
+    Seconds shortest{1e-6}; ///< the shortest forecast, whose unit all times get; us where there is none
+    std::vector<const Question *>
+        lettered; ///< questions with letters for names, the first is A; may be empty
+    /// Question, shape and strategy of which several settings are in the table: it must show their knobs.
     std::set<std::tuple<const Question *, std::string, std::string>> ambiguous;
-    /// Of a question and a shape, which a time from elsewhere is held against.
+    /// The fastest forecast of a question and a shape: a time measured elsewhere is compared with that.
     std::map<std::pair<const Question *, std::string>, Seconds> fastest;
 
     bool is_ambiguous(const Row &row) const {
@@ -124,9 +137,9 @@ struct Overview {
     }
 };
 
-/// The questions in their order, if the name of one is too long for a column.
+/// The questions in their order, if there are several and one's name is too long for a column; else none.
 std::vector<const Question *> lettered_questions(const std::vector<Row> &rows) {
-    constexpr std::size_t longest_name = 20;
+    constexpr std::size_t longest_name = 20; // columns: chosen, a fifth of a page
     std::vector<const Question *> questions = questions_of(rows);
     const bool is_long = std::ranges::any_of(questions, [](const Question *question) {
         return shown_width(variant_of(*question)) > longest_name;
@@ -134,6 +147,7 @@ std::vector<const Question *> lettered_questions(const std::vector<Row> &rows) {
     return is_long && questions.size() > 1 ? questions : std::vector<const Question *>();
 }
 
+/// The question's name in the table: its letter where the questions have letters.
 std::string gpu_name_of(const Question &question, const Overview &overview) {
     const auto found = std::ranges::find(overview.lettered, &question);
     return found == overview.lettered.end()
@@ -144,7 +158,7 @@ std::string gpu_name_of(const Question &question, const Overview &overview) {
 Overview overview_of(const std::vector<Row> &rows) {
     Overview out;
     std::map<std::tuple<const Question *, std::string, std::string>, std::set<std::string>> settings;
-    double shortest = 1e300;
+    double shortest = std::numeric_limits<double>::infinity();
     for (const Row &row : rows) {
         const Case &item = *row.item;
         out.shapes = out.shapes || item.shape != rows.front().item->shape;
@@ -159,7 +173,7 @@ Overview overview_of(const std::vector<Row> &rows) {
             continue;
         if (item.strategy)
             settings[{row.question, item.shape, item.kernel()}].insert(*item.strategy);
-        const Prediction &p = *item.prediction;
+        const Prediction &p = *item.prediction; // every case that is ok has one
         out.elsewhere = out.elsewhere || is_elsewhere(item);
         out.bound = out.bound || (!is_elsewhere(item) && !p.time_s && item.baseline && p.times.tier0_s);
         out.timed = out.timed || p.time_s;
@@ -177,6 +191,7 @@ Overview overview_of(const std::vector<Row> &rows) {
     return out;
 }
 
+/// The regime by the forecast, or else "paper ..." by the paper's rule; empty without either.
 Cell regime_cell(const Prediction &p) {
     if (!p.regimes)
         return {};
@@ -185,17 +200,16 @@ Cell regime_cell(const Prediction &p) {
     return p.regimes->paper ? Cell(std::string("paper ") + words_of(*p.regimes->paper)) : Cell();
 }
 
-/// "5.19 to 6.99", or the time at most.
+/// "5.19 to 6.99" by a calibration; else the time if nothing overlapped, where no row has an interval.
 Cell interval_cell(const Prediction &p, const Overview &overview) {
-    if (!p.time_s ||
-        (!p.times.fitted_s && overview.interval)) // without a calibration there is no such interval
+    if (!p.time_s || (!p.times.fitted_s && overview.interval))
         return {};
     const TimeUnit unit = time_unit(overview.shortest);
     return (p.times.fitted_s ? number_in(unit, *p.time_low_s) + " to " : "") +
            number_in(unit, *p.time_high_s);
 }
 
-/// Measured over forecast, of a time from elsewhere over the fastest forecast of its shape.
+/// The measured time over the forecast; a time measured elsewhere over the fastest forecast of its shape.
 Cell over_forecast_cell(const Row &row, const Overview &overview) {
     std::optional<Seconds> forecast = time_of(row);
     if (const auto least = overview.fastest.find({row.question, row.item->shape});
@@ -205,15 +219,16 @@ Cell over_forecast_cell(const Row &row, const Overview &overview) {
     return measured && forecast ? Cell(fmt::format("{:.2f}", *measured / *forecast)) : Cell();
 }
 
-/// The columns that say anything of these rows.
+/// The columns of a table of cases, those alone that have something in these rows. The rows must be ok: then
+/// each has a prediction. The overview must outlive the columns.
 std::vector<Field<Row>> fields_of(const Overview &overview) {
     std::vector<Field<Row>> fields;
-    const auto add = [&](bool there, Column column, std::function<Cell(const Row &)> of) {
-        if (there)
-            fields.push_back({std::move(column), std::move(of)});
+    const auto add = [&](bool is_needed, Column column, std::function<Cell(const Row &)> cell) {
+        if (is_needed)
+            fields.push_back({std::move(column), std::move(cell)});
     };
-    const auto of_prediction = [](auto of) {
-        return [of](const Row &row) { return Cell(of(*row.item->prediction)); };
+    const auto of_prediction = [](auto cell) {
+        return [cell](const Row &row) { return Cell(cell(*row.item->prediction)); };
     };
     const Overview &o = overview;
     add(o.variants, {"GPU", As::text, Keep::must},
@@ -244,13 +259,13 @@ std::vector<Field<Row>> fields_of(const Overview &overview) {
                                                   : Cell();
         }));
     add(true, {"strategy", As::text, Keep::must, Fit::knobs}, [&](const Row &row) {
-        const bool whole = !row.item->strategy || o.is_ambiguous(row);
-        return (whole ? row.item->called() : row.item->kernel()) + mark_of(*row.item);
+        const bool with_knobs = !row.item->strategy || o.is_ambiguous(row);
+        return (with_knobs ? row.item->called() : row.item->kernel()) + mark_of(*row.item);
     });
     return fields;
 }
 
-/// What letters stand for, and the marks behind strategies.
+/// Lines below a table: what its letters and the marks behind strategies mean.
 std::string legend_of(const std::vector<Row> &rows, const Overview &overview) {
     std::string text;
     for (std::size_t i = 0; i < overview.lettered.size(); ++i) {
@@ -277,7 +292,7 @@ std::string status_words(const std::vector<const Case *> &refused) {
     return join({words.begin(), words.end()}, " or ");
 }
 
-constexpr std::size_t most_named = 8; ///< layers without a time
+constexpr std::size_t most_named = 8; ///< layers without a time that a line names: chosen, to stay short
 
 std::vector<const Case *> refused_of(const std::vector<Row> &rows) {
     std::vector<const Case *> refused;
@@ -287,7 +302,8 @@ std::vector<const Case *> refused_of(const std::vector<Row> &rows) {
     return refused;
 }
 
-/// Which cases are refused, with their reasons where no strategy does the shape.
+/// Lines that say which cases are refused. With the reasons where a single shape is asked, where some shape
+/// has no strategy that does it, and where --strategy named them; else their names alone.
 std::string refused_text(const std::vector<Row> &rows, const Overview &overview) {
     const std::vector<const Case *> refused = refused_of(rows);
     if (refused.empty())
@@ -296,22 +312,23 @@ std::string refused_text(const std::vector<Row> &rows, const Overview &overview)
     for (const Row &row : rows)
         if (row.item->status == Status::ok)
             done.insert(row.item->shape);
-    std::vector<std::string> without;
+    std::vector<std::string> without; // layers that no strategy does
     for (const Case *item : refused) {
         names.insert(item->kernel());
         if (!done.contains(item->shape))
             add_once(without, item->name.value_or(item->shape));
     }
-    const bool aloud = !overview.shapes || !without.empty() || !rows.front().question->strategies.empty();
+    const bool with_reasons =
+        !overview.shapes || !without.empty() || !rows.front().question->strategies.empty();
     return (overview.shapes && !without.empty() ? hanging("without a time: " + join_some(without, most_named))
                                                 : "") +
-           hanging(
-               fmt::format("{}{}: ", overview.shapes ? fmt::format("{} cases are ", refused.size()) : "",
-                           status_words(refused)) +
-               (aloud ? refused_words(refused) : join({names.begin(), names.end()}) + " (why: --explain)"));
+           hanging(fmt::format("{}{}: ", overview.shapes ? fmt::format("{} cases are ", refused.size()) : "",
+                               status_words(refused)) +
+                   (with_reasons ? refused_words(refused)
+                                 : join({names.begin(), names.end()}) + " (why: --explain)"));
 }
 
-/// One row a case.
+/// A table of the cases that are ok; below it legend, total, and what has no time or is refused.
 std::string case_table(const std::vector<Row> &rows, bool total) {
     const Overview overview = overview_of(rows);
     std::vector<Row> done = rows;
@@ -327,21 +344,22 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
            refused_text(rows, overview);
 }
 
-/// A layer, or a layer by one strategy, on each of the questions.
+/// A row of side_by_side: a layer, or a layer by one strategy, on each of the questions.
 struct Layer {
     std::string name, shape;
     std::int64_t calls = 1;
-    std::vector<std::optional<Seconds>> times; ///< by question
-    std::vector<std::string> strategies;       ///< that these are of
+    std::vector<std::optional<Seconds>> times; ///< by the place of the question; absent: no row, or no time
+    std::vector<std::string> strategies; ///< of these times, by the same place; "" where there is no row
 };
 
-/// Whether each question has one row of each shape, as the first of a ranking is.
+/// Whether no question has several rows of a layer, as where only the first of each ranking is shown.
 bool one_row_a_shape(const std::vector<Row> &rows) {
     std::set<std::pair<const Question *, LayerKey>> seen;
     return std::ranges::all_of(
         rows, [&](const Row &row) { return seen.emplace(row.question, layer_of(row)).second; });
 }
 
+/// The rows of side_by_side: one a layer, or one a layer and strategy where a question has several of them.
 std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<const Question *> &questions,
                              const Overview &overview) {
     const bool one = one_row_a_shape(rows);
@@ -352,8 +370,8 @@ std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<con
         if (item.status != Status::ok)
             continue;
         const std::string key = overview.is_ambiguous(row) ? *item.strategy : item.kernel();
-        const auto [place, fresh] = places.emplace(std::pair(layer_of(row), one ? "" : key), all.size());
-        if (fresh)
+        const auto [place, is_new] = places.emplace(std::pair(layer_of(row), one ? "" : key), all.size());
+        if (is_new)
             all.push_back({item.name.value_or(""), item.shape, row.calls(),
                            std::vector<std::optional<Seconds>>(questions.size()),
                            std::vector<std::string>(questions.size())});
@@ -366,7 +384,7 @@ std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<con
     return all;
 }
 
-/// "+4.2", in percent.
+/// "+4.2", in percent: how much longer `time` is than `first`. Empty where one is absent.
 Cell change_of(const std::optional<Seconds> &time, const std::optional<Seconds> &first) {
     if (!time || !first)
         return {};
@@ -374,10 +392,9 @@ Cell change_of(const std::optional<Seconds> &time, const std::optional<Seconds> 
     return tenths == 0.0 ? "0.0" : fmt::format("{:+.1f}", tenths / 10.0);
 }
 
-/// Whether the rows are a list of layers on a few GPUs or settings of one, which are told apart best beside
-/// each other.
+/// Whether the rows are a list of layers on a few GPUs or settings of one, to be compared side by side.
 bool sets_side_by_side(const std::vector<Row> &rows) {
-    constexpr std::size_t most_columns = 5;
+    constexpr std::size_t most_columns = 5; // chosen: with shape and strategy more do not fit a page
     const std::size_t questions = questions_of(rows).size();
     return questions > 1 && questions <= most_columns && std::ranges::any_of(rows, [&](const Row &row) {
                return row.item->shape != rows.front().item->shape;
@@ -397,13 +414,13 @@ std::string side_by_side(const std::vector<Row> &rows) {
     std::string totals;
     for (const Question *question : questions) {
         const Total total = total_of(*question, rows);
-        const bool first = last.times.empty(), whole = total.shapes >= shapes.size();
-        last.times.push_back(whole ? std::optional(total.time) : std::nullopt);
+        const bool first = last.times.empty(), complete = total.shapes >= shapes.size();
+        last.times.push_back(complete ? std::optional(total.time) : std::nullopt);
         last.calls = std::max(last.calls, total.calls);
         const Cell change = change_of(last.times.back(), last.times.front());
         totals +=
             fmt::format("{}{} {}{}", first ? "total: " : ", ", gpu_name_of(*question, overview),
-                        whole ? short_time(total.time) : "-",
+                        complete ? short_time(total.time) : "-",
                         first || change.is_empty() ? "" : " (" + std::get<std::string>(change.value) + " %)");
     }
     layers.push_back(std::move(last));
@@ -440,12 +457,12 @@ std::string side_by_side(const std::vector<Row> &rows) {
 
 // ---- for other programs ----
 
-/// A member of the prediction, where there is one.
+/// The value of `member`, a member or a function of a prediction; empty where there is no prediction.
 Cell of_prediction(const Row &row, const auto &member) {
     return row.item->prediction ? Cell(std::invoke(member, *row.item->prediction)) : Cell();
 }
 
-/// A time of the forecast, where it has one.
+/// A column's function: the member `field` of the prediction, empty where the forecast has no time.
 std::function<Cell(const Row &)> forecast(std::optional<Seconds> Prediction::*field) {
     return [field](const Row &row) {
         return row.item->forecast_s() ? Cell((*row.item->prediction).*field) : Cell();
@@ -461,7 +478,7 @@ Cell knobs_of(const Row &row) {
     return text.size() > name.size() ? Cell(text.substr(name.size() + 1)) : Cell();
 }
 
-/// One row a case, the same columns for every verb.
+/// The table for CSV and Markdown: a row for each case, the same columns for every verb.
 Table case_sheet(const std::vector<Row> &rows) {
     using Line = const Row &;
     return table_of<Row>(
@@ -497,8 +514,7 @@ Table case_sheet(const std::vector<Row> &rows) {
           }}});
 }
 
-/// Cases of questions for several GPUs, numbers of SMs or supposed numbers as one document, each with its GPU
-/// and variant; without the trees of their terms.
+/// The cases of several questions as one document, each with its GPU and variant, without trees of terms.
 Run run_of(const std::vector<Row> &rows) {
     Run run;
     run.producer = producer();
@@ -554,8 +570,8 @@ std::string letter_of(std::size_t at) {
 std::optional<Seconds> Row::measured() const {
     if (const Measurement *cold = item->measured(L2State::cold); cold && item->status == Status::ok)
         return cold->time_s;
-    const auto own = question->known ? question->known->find(item->shape, item->called()) : std::nullopt;
-    return own ? std::optional(own->time_s) : std::nullopt;
+    const auto recorded = question->known ? question->known->find(item->shape, item->called()) : std::nullopt;
+    return recorded ? std::optional(recorded->time_s) : std::nullopt;
 }
 
 std::int64_t Row::calls() const {

@@ -19,100 +19,98 @@ namespace convcast::cli {
 enum class Format { text, json, csv, markdown, schedule };
 BOOST_DESCRIBE_ENUM(Format, text, json, csv, markdown, schedule)
 
-/// What the command line asks for. Without --format and --json, -o asks for a document where
-/// `output_is_document`, but FILE.csv and FILE.md for these formats.
+/// The format that the command line asks for by --format, --json or -o. `output_is_document`: of this verb -o
+/// FILE asks for JSON, FILE.csv and FILE.md for these formats; of other verbs -o says nothing of the format.
 Format format_of(const Arguments &arguments, bool output_is_document);
 
-/// "+9 %", by how much a forecast is off, and a time with its unit; empty where a time is absent.
+/// Cells: "+9 %", how far a forecast is off the measured time; and a time. Empty where a time is absent.
 Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured);
 Cell time_cell(const std::optional<Seconds> &time);
 
-/// What tells a question from others: "h200, 64 SMs"; its GPU's id where it is the only one.
+/// What tells a question from the others of a command, "h200, 64 SMs"; of the only one its GPU's id.
 std::string variant_of(const Question &question);
 
-/// What stands for a long name in a table: "A", "B", ..., "Z", "A2", ...
+/// A letter that stands for a long name in a table: "A" for 0, "B", ..., "Z", "A2" for 26, ...
 std::string letter_of(std::size_t at);
 
 /// Whether a strategy's text names one that computes on tensor cores.
 bool on_tensor_cores(const std::string &strategy);
-/// Its text, with the mark * behind it if it does.
+/// The strategy's text, with the mark " *" behind it if it computes on tensor cores.
 std::string marked(const std::string &strategy);
-/// What the mark * behind such a strategy means, as a line.
+/// A line that says what the mark * behind a strategy means.
 extern const char *const tensor_core_remark;
 
 /// Whether the forecast is of a kernel of the user's own by the work that its launch file declares.
 bool of_declared_work(const Case &item);
-/// What the mark ! behind such a kernel means, as a line.
+/// A line that says what the mark ! behind such a kernel means.
 extern const char *const declared_work_remark;
 
 /// The mark of a case, behind its name: " *", " !" or "".
 std::string mark_of(const Case &item);
 
-/// Lines of a verdict: the time with its interval and how far it is from the bound, the regime with the
-/// shares that make it one, and what so many of the largest terms add to the time (V1).
+/// Lines of a verdict on a prediction with a time: the time with its interval and distance from the bound,
+/// the regime with the busy shares that decide it, and what the `terms` largest terms add (equation V1).
 std::string time_lines(const Prediction &prediction, const GpuProfile &profile, std::size_t terms);
 
-/// What recordings have of a case, as lines of a verdict: its time and the forecast's error, the fastest
-/// setting of the strategies that are `wanted` if that is faster, and the libraries'; "" if nothing.
+/// Lines of a verdict with what recordings have of a case: its measured time and the forecast's error, the
+/// fastest setting of the strategies that are `wanted` if that is faster, and the times of libraries. "" if
+/// nothing was recorded. question.known must be there, as read_questions makes it.
 std::string known_lines(const Case &item, const Question &question,
                         const std::function<bool(const std::string &)> &wanted);
 
-/// "31.2 us for 3 calls" of a layer that stands more than once in its list; "" of others.
+/// "31.2 us for 3 calls" for a layer that stands more than once in its list; "" for other layers.
 std::string calls_words(const Case &item);
 
 /// A paragraph whose further lines are indented.
 std::string hanging(const std::string &text);
 
-/// "conv1, n1c64h56w56k64r3s3 (output 54 x 54)" of a shape as text, with its name unless that is empty.
+/// "conv1, n1c64h56w56k64r3s3 (output 54 x 54)"; without the layer's name where `name` is "".
 std::string shape_words(const std::string &name, const std::string &shape);
 
-/// A line of a verdict: its label in a column of its own; "" without a text.
+/// A line of a verdict, with its label in a column of its own; "" where the text is "".
 std::string verdict_line(const std::string &label, const std::string &text);
 
-/// "  unsupported: the stride is 2", of a case that is not ok.
+/// "  unsupported: the stride is 2", for a case whose status is not ok.
 std::string refusal_line(const Case &item);
 
-/// A case in about five lines. `faster`: the first of the ranking, where it is another and was looked for.
+/// A case in about five lines. `faster`: the first case of the ranking, which is named; an empty case: it is
+/// said that nothing is faster; absent: nothing is said, as nobody looked.
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster);
 
-/// What a table says of a case, one that has a time or not.
+/// A row of a table of cases. It points at a case and its question, which must outlive it.
 struct Row {
     const Case *item = nullptr;
     const Question *question = nullptr;
-    std::optional<std::int64_t> rank{}; ///< in a ranking
+    std::optional<std::int64_t> rank{}; ///< in a ranking, from 1
     std::optional<Seconds> best{};      ///< the time of the first of that ranking
 
-    /// What was measured of it: its own time where it has one, as one measured elsewhere does, or a
-    /// recording's.
+    /// The measured time from a cold L2: the case's own, or else that of a recording of this case.
     std::optional<Seconds> measured() const;
-    /// How often the list has its shape.
+    /// How often the asked list has the case's shape.
     std::int64_t calls() const;
-    /// Its time over that of the first of the ranking.
+    /// The forecast time over that of the first of the ranking.
     std::optional<double> over_best() const;
 };
 
-/// Rows of a question's cases.
 void add_rows(std::vector<Row> &rows, const Question &question, const std::vector<Case> &cases);
 
 /// A table of cases: shape, what of the question varies, strategy, time, interval, regime, limiter, distance
-/// to the speed of light, and the measured time where a recording has it. Of a list of layers on a few GPUs
-/// or settings of one, with `total`, a row a layer instead, and their times beside each other. Cases that are
-/// refused stand in one line below, with their reasons where no strategy does the shape. Long names of GPUs
-/// and what is supposed of them become letters with a legend. `total`: adds up the fastest of every shape, as
-/// often as a network has it.
+/// to the speed of light, recorded time. `total` adds up the fastest case of every shape, as often as the
+/// list has it; with it layers on two to five GPUs or settings become a row each with their times side by
+/// side. Refused cases stand in a line below, with reasons where no strategy does the shape.
 std::string cases_text(const std::vector<Row> &rows, bool total);
 
-/// What is assumed of each GPU with a forecast: all of it where `whole`, of one GPU, or where it is short,
-/// else a line for each GPU and `where` to read the rest.
+/// What is assumed of each GPU with a forecast. All of it is shown where `whole`, where there is one GPU, or
+/// where it is short; else a line for each GPU, and `where` says what to type to read the rest.
 std::string all_assumptions(const std::vector<Row> &rows, bool whole, const std::string &where);
 
-/// Writes cases in a format: as a document where each has its GPU and variant; as CSV or Markdown, one row
-/// each, the same columns for every verb, and with `total` below Markdown the fastest of all shapes added up;
-/// or what `text` says.
+/// Writes cases to the file `output`, "-" for standard output. Format::json: one document, each case with its
+/// GPU and variant. Format::csv and markdown: a row for each case, the same columns for every verb; with
+/// `total` the sum of the fastest stands below Markdown. Other formats: what `text` returns.
 void write_cases(const std::string &output, Format format, const std::vector<Row> &rows, bool total,
                  const std::function<std::string()> &text);
 
-/// "filter_split, map_split: the single-channel divisions need c = 1": strategies by their common reason.
+/// "filter_split, map_split: the single-channel divisions need c = 1": strategies grouped by their reason.
 std::string refused_words(const std::vector<const Case *> &refused);
 
 } // namespace convcast::cli

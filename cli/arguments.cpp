@@ -24,6 +24,7 @@ extern const std::vector<EmbeddedFile> option_files;
 namespace cli {
 namespace {
 
+/// nullptr where no option has this name.
 const Option *find_option(const std::vector<const Option *> &known, const std::string &name) {
     const auto found =
         std::ranges::find_if(known, [&](const Option *option) { return option->name == name; });
@@ -104,6 +105,7 @@ void Arguments::refuse_with_help(const std::string &why) const {
     refuse(why + "; see convcast " + verb_ + " --help");
 }
 
+// As getopt_long reads words: "--gpu h200", "--gpu=h200", "-oFILE", and words alone behind "--".
 void Arguments::read_words() {
     for (std::size_t i = 0; i < words_.size(); ++i) {
         const std::string &word = words_[i];

@@ -42,6 +42,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::map<std::string, std::string>;
 
+/// A text without the tabs and line ends that would break a table of tab-separated columns.
 std::string in_a_cell(std::string text) {
     std::ranges::replace_if(
         text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
@@ -55,7 +56,7 @@ std::string row(const std::vector<std::string> &cells) {
     return line + "\n";
 }
 
-/// As they stand, packed or not.
+/// The bytes of a file as they are, without unpacking it. Throws InputError.
 std::string bytes_of(const fs::path &file) {
     std::ifstream in(file, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -64,19 +65,19 @@ std::string bytes_of(const fs::path &file) {
     return bytes;
 }
 
-/// Where what was given comes to lie in the artifact.
+/// Copies what the command was given into the artifact, each under a name of its own.
 class RawFiles {
   public:
     explicit RawFiles(fs::path folder) : folder_(std::move(folder)) {}
 
-    /// Its place in the artifact: "raw/run.json.gz".
+    /// Copies a file into the folder `in`. Returns its name in the artifact: "raw/run.json.gz".
     std::string add_file(const std::string &file, const std::string &in = "raw") {
         const std::string name = free_name(in, fs::path(file).filename().string());
         write(name, bytes_of(file));
         return name;
     }
     void add_text(const std::string &name, const std::string &bytes) { write(name, bytes); }
-    /// The files of a folder of `convcast adapt`.
+    /// Copies the files of a folder that `convcast adapt` made. Returns the folder's name in the artifact.
     std::string add_folder(const std::string &folder) {
         const std::string name =
             free_name("raw", fs::path(folder / fs::path("")).parent_path().filename().string());
@@ -87,6 +88,7 @@ class RawFiles {
     }
 
   private:
+    /// "raw/run.json.gz", and "raw/2_run.json.gz" where that is taken.
     std::string free_name(const std::string &in, const std::string &name) {
         std::string free = in + "/" + name;
         for (int number = 2; !names_.insert(free).second; ++number)
@@ -105,17 +107,19 @@ class RawFiles {
     std::set<std::string> names_;
 };
 
-/// "raw/h200/chang.json.gz" of a recording that ships.
+/// "raw/h200/chang.json.gz" for the shipped recording data/recorded/h200/chang.json.gz.
 std::string shipped_name(const std::string &file) {
     const std::string recorded = "data/recorded/";
     return "raw/" + (file.starts_with(recorded) ? file.substr(recorded.size()) : file);
 }
 
-/// The words of the command that makes the artifact again, of files that lie in it.
+/// The words of the command in the artifact that makes it again, of files in it.
 struct Again {
-    std::string words, recordings;
-    std::map<const Recording *, std::string> files; ///< by the recording its place
+    std::string words;                              ///< the papers and --gpu
+    std::string recordings;                         ///< --run for each recording that does not ship
+    std::map<const Recording *, std::string> files; ///< each recording's name in the artifact
 };
+/// Copies papers, profile and recordings into the artifact in `folder`.
 Again copy_what_was_given(const Artifact &artifact, const fs::path &folder) {
     RawFiles raw(folder);
     Again again;
@@ -128,7 +132,7 @@ Again copy_what_was_given(const Artifact &artifact, const fs::path &folder) {
     again.words += " --gpu " + (fs::is_directory(artifact.gpu, none)      ? here(raw.add_folder(artifact.gpu))
                                 : fs::is_regular_file(artifact.gpu, none) ? here(raw.add_file(artifact.gpu))
                                                                           : shell_word(artifact.gpu));
-    std::set<std::string> given; // in the order of their names, which they keep
+    std::set<std::string> given; // recordings that do not ship, in the order of their names
     for (const Recording *recording : artifact.recordings)
         if (recording->ships) {
             raw.add_text(again.files[recording] = shipped_name(recording->file),
@@ -141,6 +145,7 @@ Again copy_what_was_given(const Artifact &artifact, const fs::path &folder) {
     return again;
 }
 
+/// The text of environment.json: what made the artifact, and the conditions of each recording.
 std::string environment(const Again &again) {
     const Producer program = producer();
     std::map<std::string, std::map<std::string, std::string>> all;
@@ -153,18 +158,17 @@ std::string environment(const Again &again) {
                       {"network_code_hash", network_code_hash()},
                       {"split_code_hash", network_code_hash(split_sources)}};
     for (const auto &[recording, file] : again.files) {
-        std::map<std::string, std::string> &its = all[file] = recording->conditions();
+        std::map<std::string, std::string> &of_file = all[file] = recording->conditions();
         if (const auto *run = std::get_if<Run>(&recording->document)) {
-            its["version"] = run->producer.version;
-            its["device_code_hash"] = run->producer.device_code_hash;
-            its["measuring_code_hash"] = run->producer.measuring_code_hash;
+            of_file["version"] = run->producer.version;
+            of_file["device_code_hash"] = run->producer.device_code_hash;
+            of_file["measuring_code_hash"] = run->producer.measuring_code_hash;
         }
     }
     return to_text(described::write(all));
 }
 
-/// "CUDA driver 13.0, toolkit CUDA 13.0, NVRTC 13.0, cuDNN 9.14.0 of the recordings": all values that they
-/// name.
+/// "the recordings are of CUDA driver 13.0, CUDA 13.0, NVRTC 13.0, cuDNN 9.14.0": all versions named.
 std::string toolkits_of(const std::vector<const Recording *> &recordings) {
     std::vector<std::string> parts;
     for (const auto &[key, called] : {std::pair{"driver_cuda", "CUDA driver "},
@@ -173,16 +177,15 @@ std::string toolkits_of(const std::vector<const Recording *> &recordings) {
                                       {"nccl", "NCCL "}}) {
         std::set<std::string> values;
         for (const Recording *recording : recordings)
-            if (const std::string said = condition_of(recording->conditions(), key); !said.empty())
-                values.insert(said);
+            if (const std::string value = condition_of(recording->conditions(), key); !value.empty())
+                values.insert(value);
         if (!values.empty())
             parts.push_back(called + join({values.begin(), values.end()}, " and "));
     }
     return parts.empty() ? "nothing was measured" : "the recordings are of " + join(parts);
 }
 
-/// "\\textbf{chang} \\emph{hold:} Table 1 (2), Figure 4; \\emph{differ:} ...": where a paper's claims of each
-/// verdict stand, with how many where there are several.
+/// TeX for "chang. hold: Table 1 (2 claims); Figure 4. differ: ...": where claims of each verdict stand.
 std::string places_by_verdict(const Reproduction &reproduction) {
     std::string text;
     for (const ClaimVerdict verdict : {ClaimVerdict::holds, ClaimVerdict::in_part, ClaimVerdict::differs,
@@ -208,9 +211,9 @@ std::string places_by_verdict(const Reproduction &reproduction) {
                        text);
 }
 
-/// Short enough for a column; the whole is in the environment.
+/// The commit in TeX, its first 12 digits, so that it fits a column; environment.json has all.
 std::string commit_in_tex() {
-    constexpr std::size_t digits = 12, all_digits = 40;
+    constexpr std::size_t digits = 12, all_digits = 40; // a hash of git has 40; "-dirty" may follow
     std::string text = commit();
     if (text.empty())
         return "commit not known";
@@ -219,6 +222,7 @@ std::string commit_in_tex() {
     return "commit \\texttt{" + escape_tex(text) + "}";
 }
 
+/// What stands in the texts of cli/artifact for @NAME@. `bytes`: size so far. Needs a reproduction.
 Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t bytes) {
     Texts values;
     std::vector<std::string> papers, cited;
@@ -254,6 +258,7 @@ Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t byt
             {"RECORDINGS", again.recordings}};
 }
 
+/// The text of SHA256SUMS, as sha256sum writes and checks it.
 std::string checksums(const fs::path &folder) {
     std::string text;
     for (const auto &[name, path] : files_in(folder))
@@ -261,9 +266,10 @@ std::string checksums(const fs::path &folder) {
     return text;
 }
 
-/// Of what a PDF says about when it was made, so that two runs give the same bytes.
+/// Gives PDFs a fixed time of making, so that two runs give the same bytes: 1980, unless SOURCE_DATE_EPOCH is
+/// set already. Changes this process's environment, where the program that makes PDFs finds it.
 void fix_time_of_pdfs() {
-    constexpr const char *start_of_1980 = "315532800";
+    constexpr const char *start_of_1980 = "315532800"; // s since 1970
     ::setenv("SOURCE_DATE_EPOCH", start_of_1980, 0);
 }
 
@@ -275,7 +281,8 @@ std::string expected_values(const std::vector<Reproduction> &reproductions) {
     for (const Reproduction &r : reproductions)
         for (const ClaimAnswer &f : counted_findings(r)) {
             std::vector<std::string> says;
-            int within_percent = f.rules.empty() ? 10 : 0; // the widest, as all numbers are compared by it
+            // The widest of its rules, since a row has one tolerance for all numbers; 10 without rules.
+            int within_percent = f.rules.empty() ? 10 : 0;
             for (const VerdictRule *rule : f.rules) {
                 says.emplace_back(rule->says);
                 within_percent = std::max(within_percent, rule->within_percent);

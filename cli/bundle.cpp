@@ -27,7 +27,7 @@
 namespace convcast::cli {
 namespace {
 
-constexpr std::size_t tar_block = 512; ///< of a tar archive
+constexpr std::size_t tar_block = 512; ///< bytes: headers and contents of a tar archive fill whole blocks
 
 struct Versions {
     Producer report_by, run_by;
@@ -35,27 +35,30 @@ struct Versions {
     CONVCAST_MEMBERS(Versions, report_by, run_by, conditions)
 };
 
-/// Seconds since 1970.
+/// The time of all files of an archive in seconds since 1970: SOURCE_DATE_EPOCH, or the start of 1980, so
+/// that equal files give equal archives. Throws UsageError for a text that is none.
 std::int64_t time_of_files() {
     constexpr std::int64_t start_of_1980 = 315532800;
+    constexpr std::int64_t latest = 0777'7777'7777; // 11 octal digits, as many as a header has for a time
     const char *text = std::getenv("SOURCE_DATE_EPOCH");
     if (text == nullptr || *text == '\0')
         return start_of_1980;
     const std::string_view digits = text;
     const std::optional<std::int64_t> seconds = number_of<std::int64_t>(digits);
-    if (!seconds || *seconds < 0 || *seconds > 0777'7777'7777)
+    if (!seconds || *seconds < 0 || *seconds > latest)
         throw UsageError("SOURCE_DATE_EPOCH must be seconds since 1970, for example 1700000000, got '" +
                          shortened(digits, 40) + "'");
     return *seconds;
 }
 
-/// The header of a file of `size` bytes: texts and octal numbers at fixed places, with a sum of its bytes.
+/// The header of a file of `size` bytes in the ustar format: texts and octal numbers at fixed places, and a
+/// sum of the header's bytes. Throws InputError for a name or a size that the format cannot hold.
 std::string tar_header(const std::string &name, std::size_t size, std::int64_t time) {
     std::string header(tar_block, '\0');
     const auto put = [&](std::size_t at, std::string_view text) { header.replace(at, text.size(), text); };
-    if (name.size() > 100)
+    if (name.size() > 100) // the format's field
         throw InputError(name, "is too long a name for the archive");
-    constexpr std::size_t most = std::size_t{1} << 33;
+    constexpr std::size_t most = std::size_t{1} << 33; // 11 octal digits are 33 bits
     if (size >= most)
         throw InputError(name, "has 8 GiB or more, which a file of the archive cannot have");
     put(0, name);
@@ -86,7 +89,7 @@ std::string stem_of(const std::string &file) {
 
 void add_file(OutputFile &archive, const std::filesystem::path &path) {
     std::ifstream file(path, std::ios::binary);
-    std::string block(1 << 20, '\0');
+    std::string block(1 << 20, '\0'); // 1 MiB
     while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
         archive.write(std::string_view(block).substr(0, static_cast<std::size_t>(file.gcount())));
 }
@@ -170,7 +173,7 @@ void write_bundle(const std::string &file, const BundleFiles &files) {
             add_file(archive, std::get<1>(content));
         archive.write(std::string((tar_block - size % tar_block) % tar_block, '\0')); // up to a whole block
     }
-    archive.write(std::string(2 * tar_block, '\0'));
+    archive.write(std::string(2 * tar_block, '\0')); // the end of an archive
     archive.finish();
 }
 

@@ -16,20 +16,20 @@
 
 namespace convcast::cli {
 
-/// By their path in the archive the texts, or the files that hold them.
+/// The files of an archive by their path in it: each is a text, or a file on disk that holds it.
 using BundleFiles = std::map<std::string, std::variant<std::string, std::filesystem::path>>;
 
-/// A word of a command line as a shell takes it.
+/// A word of a command line as a shell takes it, in quotes where it needs them.
 std::string shell_word(const std::string &word);
 
-/// What a report was made of: the run with its forecasts, the profile, facts and calibration behind them,
-/// studies, versions, and the commands that make it again. Of a run of very many cases `lines` holds the
-/// document, and `run` only what a page says of it.
+/// The files that a report was made of: the run with its forecasts, profile, facts and calibration if at
+/// hand, studies, versions, and the commands that make it again. `words` are those behind `convcast report`.
+/// Of a run of very many cases the file `lines` is the document, and `run` has only what a page shows.
 BundleFiles documents_of(const Run &run, const std::optional<std::filesystem::path> &lines,
                          const std::optional<GpuProfile> &profile, const std::optional<Knowledge> &knowledge,
                          const std::vector<Study> &studies, const std::vector<std::string> &words);
 
-/// All files of a folder and of those in it, by their names there.
+/// All files of a folder and of the folders in it, by their paths in it.
 std::map<std::string, std::filesystem::path> files_in(const std::filesystem::path &folder);
 
 /// Throws UsageError unless the name ends in .tar, .tar.gz or .tgz.

@@ -40,7 +40,7 @@
 namespace convcast::cli {
 namespace {
 
-/// What to take for a shape on one GPU.
+/// What to take for a shape on one GPU. It points at the question and its shape.
 struct RankedShape {
     const Question *question = nullptr;
     const AskedShape *shape = nullptr;
@@ -50,32 +50,32 @@ struct RankedShape {
 /// What the command line asks for, checked.
 struct Asked {
     Extent extent;
-    std::int64_t measured = 0;        ///< settings that are timed; 0: none
+    std::int64_t measured = 0;        ///< how many settings of each ranking are timed; 0: none
     bool blocks = false;              ///< a ranking for each shape, not a line
-    std::optional<std::size_t> sweep; ///< values of the last --sweep
+    std::optional<std::size_t> sweep; ///< how many values the last --sweep has
     int device = 0;
-    std::string no_gpu; ///< why nothing can be timed, where that is asked; "" where it can
+    std::string no_gpu; ///< why nothing can be timed although it is asked; "" where it can
     Format format = Format::text;
     std::string output;
 };
 
 // ---- what the answer says ----
 
-/// Knobs of a strategy's text, in order: "tile_k=64".
+/// The knobs in a strategy's text, in their order: {"tile_k=64", "split=2"}; none where it names none.
 std::vector<std::string> knobs_of(const std::string &text) {
     const std::size_t colon = text.find(':');
     return colon == std::string::npos ? std::vector<std::string>() : split(text.substr(colon + 1), ',');
 }
 
-/// Whether a setting is another one of the first's strategy.
+/// Whether the setting at this place of the ranking is not the first, but of the first one's strategy.
 bool is_of_the_first(const Choice &choice, std::size_t at) {
     return at > 0 && choice.ranked[at].kernel() == choice.ranked.front().kernel();
 }
 
-/// A strategy in a table: of the first, whose knobs the verdict has, its name; of its strategy's other
-/// settings the knobs that differ from the first's; of other strategies all.
+/// The strategy of a setting in the table. The first has its name alone, since the verdict above has its
+/// knobs; another setting of that strategy has the knobs that differ; one of another strategy has all knobs.
 std::string strategy_cell(const Choice &choice, std::size_t at) {
-    const std::string &text = *choice.ranked[at].strategy, name = choice.ranked[at].kernel();
+    const std::string &text = *choice.ranked[at].strategy, name = choice.ranked[at].kernel(); // no baselines
     if (at == 0)
         return name;
     if (!is_of_the_first(choice, at))
@@ -88,7 +88,7 @@ std::string strategy_cell(const Choice &choice, std::size_t at) {
     return name + (changed.empty() ? "" : ": " + changed);
 }
 
-/// Its cases with their ranks and the time of the first; neither without times.
+/// A row for each case of a ranking, with its rank and, where there are times, the time of the first.
 std::vector<Row> rows_of(const RankedShape &answer) {
     const Choice &choice = answer.choice;
     std::vector<Row> rows;
@@ -101,7 +101,6 @@ std::vector<Row> rows_of(const RankedShape &answer) {
     return rows;
 }
 
-/// Every case of the rankings.
 std::vector<Row> rows_of(const std::vector<RankedShape> &answers) {
     std::vector<Row> rows;
     for (const RankedShape &answer : answers)
@@ -109,6 +108,7 @@ std::vector<Row> rows_of(const std::vector<RankedShape> &answers) {
     return rows;
 }
 
+/// The ranking as a table, and below it what a mark in it means.
 std::string forecast_table(const RankedShape &answer) {
     using Line = const Row &;
     const Choice &choice = answer.choice;
@@ -131,7 +131,8 @@ std::string forecast_table(const RankedShape &answer) {
     return table(ranking) + (std::ranges::any_of(rows, is_marked) ? wrapped(tensor_core_remark) : "");
 }
 
-/// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
+/// A line of the strategies that do not do the shape, or "". With their reasons if `why`, if the question
+/// names strategies, or if nothing is ranked; else their names alone.
 std::string refused_line(const Choice &choice, const Question &question, bool why) {
     if (choice.refused.empty())
         return "";
@@ -146,7 +147,8 @@ std::string refused_line(const Choice &choice, const Question &question, bool wh
                    (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
 }
 
-/// By how much the first is safe: which other strategies tie with it, and the first that does not.
+/// How safe it is that the first is the fastest: the other strategies that tie with it, since their best time
+/// lies inside its interval, and the next one, which does not. The first must have a time.
 std::string safety(const Choice &choice) {
     const Prediction &first = *choice.ranked.front().prediction;
     if (!first.times.fitted_s)
@@ -154,32 +156,33 @@ std::string safety(const Choice &choice) {
                    ? "no other strategy is in the ranking"
                    : fmt::format("not known: without a calibration there is no interval; {} is next, {:.2f}x",
                                  choice.best[1].name, choice.best[1].time / *first.time_s);
-    std::string ties, clear;
+    std::string ties, slower; // `slower`: the next one for sure
     for (std::size_t i = 1; i < choice.best.size(); ++i) {
         const BestOf &other = choice.best[i];
         const std::string text =
             fmt::format("{} {:.2f}x (rank {})", marked(other.name), other.time / *first.time_s, other.rank);
         if (other.time <= *first.time_high_s)
             ties += (ties.empty() ? "" : ", ") + text;
-        else if (clear.empty())
-            clear = text;
+        else if (slower.empty())
+            slower = text;
     }
     if (ties.empty())
-        return clear.empty() ? "no other strategy is in the ranking"
-                             : "by interval no other strategy ties; next " + clear;
+        return slower.empty() ? "no other strategy is in the ranking"
+                              : "by interval no other strategy ties; next " + slower;
     return "a tie by interval with " + ties +
-           (clear.empty() ? "; nothing else is slower for sure" : "; slower for sure from " + clear) +
+           (slower.empty() ? "; nothing else is slower for sure" : "; slower for sure from " + slower) +
            "; --measure K tells on the GPU";
 }
 
-/// Whether a setting is of the strategies that were ranked: what is named is taken.
+/// Whether a setting is of a strategy that is ranked: a named one, or any that --tensor-cores lets in.
 bool is_ranked(const std::string &text, const Question &question, const Extent &extent) {
     const std::vector<std::string> &names = question.strategies;
     return (extent.tensor_cores || !names.empty() || !on_tensor_cores(text)) &&
            (names.empty() || std::ranges::find(names, text.substr(0, text.find(':'))) != names.end());
 }
 
-/// What to take. `brief`: that alone, and whether another strategy ties.
+/// Lines above the table: what to take, its time, how safe it is, what is measured. `brief` leaves out the
+/// time, and how safe it is where one strategy is ranked. The ranking must not be empty.
 std::string verdict_of(const Choice &choice, const Question &question, const Extent &extent, bool brief) {
     const Case &best = choice.ranked.front();
     const Prediction &p = *best.prediction;
@@ -204,10 +207,10 @@ std::string verdict_of(const Choice &choice, const Question &question, const Ext
                              [&](const std::string &text) { return is_ranked(text, question, extent); });
 }
 
-/// What tensor cores would change, where strategies on them were left out; "" where nothing was. `total`: of
-/// all shapes together.
+/// A line on strategies on tensor cores that were not ranked: for how many shapes one would be first, and
+/// with `total` the time of all shapes then. "" where none was left out.
 std::string what_is_left_out(const std::vector<RankedShape> &answers, bool total) {
-    std::size_t shapes = 0, first = 0;
+    std::size_t shapes = 0, first = 0; // with one left out; where that would be first
     double time = 0.0;
     for (const RankedShape &answer : answers) {
         const Choice &choice = answer.choice;
@@ -229,7 +232,7 @@ std::string what_is_left_out(const std::vector<RankedShape> &answers, bool total
                     first, answers.size(), total && first > 0 ? ", total " + short_time(Seconds(time)) : ""));
 }
 
-/// `total`: of all shapes together, which a sweep does not ask for.
+/// The answer with a line for each shape, the first of its ranking. `total` adds up all shapes.
 std::string compact(const std::vector<RankedShape> &answers, bool total) {
     std::vector<Row> rows;
     std::string refused;
@@ -244,7 +247,7 @@ std::string compact(const std::vector<RankedShape> &answers, bool total) {
     return cases_text(rows, total) + what_is_left_out(answers, total && one_gpu) + refused;
 }
 
-/// The GPUs, and where all are settings of one what these are: "NVIDIA H200 with 66 and 132 SMs".
+/// The GPUs of the answers for a title; "NVIDIA H200 with 66 and 132 SMs" where all are settings of one.
 std::string gpus_of(const std::vector<RankedShape> &answers) {
     std::vector<std::string> names, variants;
     std::set<int> sms;
@@ -255,7 +258,7 @@ std::string gpus_of(const std::vector<RankedShape> &answers) {
         sms.insert(question.profile.limits.sm_count);
     }
     const auto listed = [](const std::vector<std::string> &of) {
-        constexpr std::size_t most = 4;
+        constexpr std::size_t most = 4; // chosen, so that a title stays short
         return of.size() == 1     ? of.front()
                : of.size() > most ? join_some(of, most)
                                   : join({of.begin(), of.end() - 1}) + " and " + of.back();
@@ -270,8 +273,8 @@ std::string gpus_of(const std::vector<RankedShape> &answers) {
     return names.front() + " with " + listed(counts) + " SMs";
 }
 
-/// Where along the lines of a sweep, each of `length` answers or of those of one GPU, another strategy
-/// becomes the first for sure, and where the regime turns.
+/// Where along the lines of a sweep another strategy becomes the first for sure, and where the regime turns.
+/// A line is the answers for the values of the last --sweep, `length` in number, on one GPU.
 std::string turns(const std::vector<RankedShape> &answers, std::size_t length) {
     const auto regime_of = [](const Case &item) -> std::string {
         const auto &regimes = item.prediction->regimes;
@@ -300,7 +303,7 @@ std::string turns(const std::vector<RankedShape> &answers, std::size_t length) {
         const std::string name = choice.ranked.front().kernel(), now = regime_of(choice.ranked.front());
         std::string what;
         if (!first.empty() && name != first && ties(choice, first)) {
-            if (tied != name) // whichever is before the other by a little: neither takes over
+            if (tied != name) // the old first lies inside the interval of the new one: neither takes over
                 what = "a tie of " + name + " and " + first;
             tied = name;
         } else {
@@ -322,6 +325,7 @@ std::string turns(const std::vector<RankedShape> &answers, std::size_t length) {
     return out.empty() ? "" : bold("where it turns, line by line") + "\n" + out;
 }
 
+/// Lines for --why: what makes the first faster than each other case; "" where nothing is compared.
 std::string reasons(const Choice &choice) {
     std::string text;
     for (const Case &item : choice.ranked)
@@ -330,12 +334,14 @@ std::string reasons(const Choice &choice) {
     return text.empty() ? "" : hanging("why " + *choice.ranked.front().strategy + " is first: it is") + text;
 }
 
-/// Over all shapes: how far the settings that were placed are from the first of each ranking.
+/// A line for each setting of --place: how far it is from the first of the rankings, over all shapes. The
+/// settings are as they were given; Choice::placed has them, in the same order, with every knob.
 std::string places_text(const std::vector<RankedShape> &answers, const std::vector<std::string> &placed) {
     std::string text;
     for (std::size_t p = 0; p < placed.size(); ++p) {
         const std::string &asked = placed[p];
-        double logs = 0.0, worst = 1.0;
+        double logs = 0.0, worst = 1.0; // sum of the logarithms of times over the first's; the largest
+        // Shapes whose ranking has it; of these where it is first; settings before it; settings in all.
         std::int64_t shapes = 0, first = 0, better = 0, settings = 0;
         for (const auto &[question, shape, choice] : answers) {
             for (std::size_t i = 0; i < choice.ranked.size(); ++i) {
@@ -363,23 +369,23 @@ std::string places_text(const std::vector<RankedShape> &answers, const std::vect
     return text;
 }
 
-/// What was measured beside what was forecast, in the order of the forecast, and whose time was the shortest.
+/// The measured times of the `count` first of the ranking, in its order, and which setting was fastest.
 std::string measured_table(const RankedShape &answer, std::int64_t count) {
     using Line = const Row &;
     const Choice &choice = answer.choice;
-    const auto time_of = [](const Case &item) { // measured
+    const auto measured_time = [](const Case &item) {
         const Measurement *cold = item.status == Status::ok ? item.measured(L2State::cold) : nullptr;
         return cold ? std::optional(cold->time_s) : std::nullopt;
     };
     std::vector<std::pair<Seconds, std::size_t>> order; // measured time, index
     for (std::size_t i = 0; i < choice.ranked.size(); ++i)
-        if (const std::optional<Seconds> time = time_of(choice.ranked[i]))
+        if (const std::optional<Seconds> time = measured_time(choice.ranked[i]))
             order.emplace_back(*time, i);
     std::sort(order.begin(), order.end());
     std::vector<Row> rows = rows_of(answer);
     std::erase_if(rows, [&](Line row) { return *row.rank > count; });
-    const auto place_of = [&](Line row) -> Cell {
-        const std::optional<Seconds> time = time_of(*row.item);
+    const auto place_of = [&](Line row) -> Cell { // by the measured time; the status where there is none
+        const std::optional<Seconds> time = measured_time(*row.item);
         const auto index = static_cast<std::size_t>(row.item - choice.ranked.data());
         return !time ? Cell(name_of(row.item->status))
                      : Cell(std::to_string(std::ranges::lower_bound(order, std::pair(*time, index)) -
@@ -389,12 +395,13 @@ std::string measured_table(const RankedShape &answer, std::int64_t count) {
         rows,
         {{{"rank", As::number}, &Row::rank},
          {{"forecast", As::number, Keep::must}, [](Line row) { return time_cell(row.item->forecast_s()); }},
-         {{"measured", As::number, Keep::must}, [&](Line row) { return time_cell(time_of(*row.item)); }},
+         {{"measured", As::number, Keep::must},
+          [&](Line row) { return time_cell(measured_time(*row.item)); }},
          {{"error", As::number, Keep::must},
-          [&](Line row) { return error_cell(row.item->forecast_s(), time_of(*row.item)); }},
+          [&](Line row) { return error_cell(row.item->forecast_s(), measured_time(*row.item)); }},
          {{"place", As::number, Keep::high}, place_of},
          {{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
-              const bool says_why = !time_of(*row.item) && row.item->reason;
+              const bool says_why = !measured_time(*row.item) && row.item->reason;
               return *row.item->strategy + (says_why ? ": " + *row.item->reason : "");
           }}}));
     text += refused_line(choice, *answer.question, false);
@@ -404,12 +411,13 @@ std::string measured_table(const RankedShape &answer, std::int64_t count) {
     text += "fastest measured: " + *choice.ranked[at].strategy;
     if (at == 0)
         text += ", the first of the forecast";
-    else if (const std::optional<Seconds> first = time_of(choice.ranked.front()))
+    else if (const std::optional<Seconds> first = measured_time(choice.ranked.front()))
         text += fmt::format(", rank {}; the first of the forecast takes {:.1f} % longer", choice.ranks[at],
                             100.0 * (*first / fastest - 1.0));
     return text + "\n";
 }
 
+/// The answer for a terminal: a line for each shape, or a ranking for each.
 std::string text_of(const std::vector<RankedShape> &answers, const Asked &asked) {
     std::string text;
     if (answers.size() > 1 && !asked.blocks) {
@@ -449,6 +457,7 @@ std::string text_of(const std::vector<RankedShape> &answers, const Asked &asked)
 
 // ---- what is asked, and how it is answered ----
 
+/// Adds what is refused of a shape, and one case that is not, which shows that something does the shape.
 void add_refusals(Refusals &refusals, const RankedShape &answer) {
     std::vector<Case> cases = answer.choice.refused;
     if (!answer.choice.ranked.empty())
@@ -456,7 +465,7 @@ void add_refusals(Refusals &refusals, const RankedShape &answer) {
     refusals.add(*answer.question, cases);
 }
 
-/// Writes what --figure names, of each ranking that has times. Throws UsageError where there is only one.
+/// Writes the figure of --figure. Throws UsageError where fewer than two rankings have times.
 void write_choice_figure(const std::vector<RankedShape> &answers, const Arguments &arguments) {
     std::vector<ChoiceAnswer> drawn;
     for (const auto &[question, shape, choice] : answers) {
@@ -481,8 +490,9 @@ void write_choice_figure(const std::vector<RankedShape> &answers, const Argument
     say_what_is_written(written);
 }
 
-/// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
-/// the measurement. An interrupt ends the program after `answer`, with what was timed until then.
+/// Times the `count` first of every ranking on the GPU as `run` does, without counters. Writes the results
+/// into `answers`, and under which conditions they were measured into `conditions`. An interrupt writes what
+/// was timed until then, calls `answer`, which is to print it, and ends the program.
 RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, std::int64_t count, int device,
                  std::map<std::string, std::string> &conditions, const std::function<void()> &answer) {
     std::vector<Case *> timed;
@@ -499,28 +509,32 @@ RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, st
     request.device = device;
     request.sms = question.sms;
     request.no_counters = true;
-    const auto take = [&](Run &from) {
+    const auto take_results = [&](Run &from) {
         for (std::size_t i = 0; i < timed.size(); ++i)
             *timed[i] = std::move(from.cases[i]);
         conditions = std::move(from.conditions);
     };
     request.last_words = [&](Run so_far) {
-        take(so_far);
+        take_results(so_far);
         note("interrupted; what was not timed has no place");
         answer();
     };
     const RunEnd end = run_on_device(document, question.profile, request);
-    take(document);
+    take_results(document);
     return end;
 }
 
+/// Reads and checks what `choose` is asked, but for GPUs and shapes. Throws UsageError.
 Asked asked_choice(const Arguments &arguments) {
     Asked asked;
     asked.device = arguments.integer("device");
     asked.measured = arguments.integer("measure");
     const auto top = asked.measured > 0 ? asked.measured : arguments.integer("top");
-    asked.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
-                    arguments.has("tensor-cores"), arguments.has("figure")};
+    asked.extent = {.top = static_cast<std::size_t>(top),
+                    .why = arguments.has("why"),
+                    .placed = arguments.texts("place"),
+                    .tensor_cores = arguments.has("tensor-cores"),
+                    .regimes = arguments.has("figure")};
     asked.blocks =
         arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
     if (arguments.has("sweep"))
@@ -541,6 +555,7 @@ Asked asked_choice(const Arguments &arguments) {
     return asked;
 }
 
+/// The questions, one where settings are timed. Throws UsageError, InputError for a profile without times.
 std::vector<Question> questions_of(const Arguments &arguments, const Asked &asked) {
     std::vector<Question> questions;
     if (asked.measured > 0)
@@ -553,8 +568,7 @@ std::vector<Question> questions_of(const Arguments &arguments, const Asked &aske
     return questions;
 }
 
-/// `with_terms` cases of the ranking keep the tree of their terms: the trees of very many would fill the
-/// memory.
+/// Ranks one shape. The first `with_terms` cases keep their trees of terms: more would fill the memory.
 RankedShape answer_of(const AskedShape &shape, const Question &question, const Extent &extent,
                       std::size_t with_terms) {
     RankedShape answer{
@@ -569,13 +583,14 @@ RankedShape answer_of(const AskedShape &shape, const Question &question, const E
     return answer;
 }
 
-/// Ranks a question's shapes, of `total` after `done`, and gives `take` the answers for some at a time, in
-/// order. Where there are as many of them as cores, each core has shapes of its own; fewer are ranked one
-/// after another, each by all cores.
+/// Ranks a question's shapes and gives the answers to `take`, some at a time and in order. Where there are at
+/// least as many shapes as cores, each core ranks shapes of its own; fewer are ranked one after another, each
+/// by all cores. `with_terms` as in answer_of. Progress shows `total` shapes, of which `done` were ranked
+/// before this call; `ranked_one` is called after each shape, perhaps by several threads at once.
 void rank_pieces(const Question &question, const Extent &extent, std::size_t with_terms, std::size_t done,
                  std::size_t total, const std::function<void()> &ranked_one,
                  const std::function<void(std::vector<RankedShape>)> &take) {
-    constexpr std::size_t piece = 256;
+    constexpr std::size_t piece = 256; // shapes that are written at a time
     const std::vector<AskedShape> &shapes = question.shapes;
     const bool many = shapes.size() >= usable_cores();
     const std::size_t at_once = many ? std::max(piece, usable_cores()) : 1;
@@ -600,6 +615,8 @@ void rank_pieces(const Question &question, const Extent &extent, std::size_t wit
     }
 }
 
+/// Ranks the shapes of all questions, held in memory. Where the answer has a line for each shape, only the
+/// first of each ranking is made. Throws UsageError for more than most_held cases.
 std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked,
                                   const Arguments &arguments) {
     std::vector<RankedShape> answers;
@@ -614,7 +631,7 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
             "table or as JSON has at most {} cases; ask for --top 1, or write lines{}, "
             "of which there may be any number: -o chosen.jsonl",
             total, asked.extent.top, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
-    constexpr std::size_t most_trees = 2000; // cases
+    constexpr std::size_t most_trees = 2000; // cases; the trees of more would fill the memory
     const std::size_t with_terms = asked.extent.why || total * asked.extent.top <= most_trees
                                        ? std::string::npos
                                    : asked.format == Format::text && total == 1 ? 1 // the verdict's
@@ -633,26 +650,26 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
     return answers;
 }
 
-/// Writes what an earlier, interrupted answer to the same question has, and takes its shapes from the
-/// question.
+/// Copies the cases of the interrupted answer that --resume names into `writer`, and removes their shapes
+/// from the question. Throws UsageError where that answer was made with other knowledge than `head` says.
 void go_on_with(const Arguments &arguments, const Run &head, RunLineWriter &writer, Question &question) {
     const std::string file = arguments.text("resume");
-    std::set<std::pair<std::string, std::string>> there; // shapes and their studies
+    std::set<std::pair<std::string, std::string>> answered; // shapes and their studies
     read_document_pieces(file, [&](Run piece, std::size_t) {
         if (piece.profile_hash != head.profile_hash || piece.conditions != head.conditions)
             arguments.refuse(file + " was chosen with another profile, other facts or another "
                                     "calibration; give what it was made with, or leave out --resume");
         for (const Case &item : piece.cases)
-            there.emplace(item.shape, item.study.value_or(""));
+            answered.emplace(item.shape, item.study.value_or(""));
         writer.add(piece);
     });
     std::erase_if(question.shapes, [&](const AskedShape &asked) {
-        return there.contains({asked.shape.id(), asked.study.value_or("")});
+        return answered.contains({asked.shape.id(), asked.study.value_or("")});
     });
 }
 
-/// Into a document of lines, some shapes at a time: however many there are, a piece is in memory, and an
-/// interrupt keeps the pieces before it. Returns the exit code.
+/// Ranks into a document of lines, some shapes at a time: only these are in memory, however many there are,
+/// and an interrupt keeps the pieces written before it. Returns the exit code.
 int choose_lines(Question question, const Asked &asked, const Arguments &arguments) {
     Run piece = new_run(question, {});
     const std::size_t all = question.shapes.size();
@@ -660,7 +677,7 @@ int choose_lines(Question question, const Asked &asked, const Arguments &argumen
     if (arguments.has("resume"))
         go_on_with(arguments, piece, writer, question);
     std::atomic<std::size_t> kept = all - question.shapes.size();
-    std::mutex writing; // guards the writer and whether it is done
+    std::mutex writing; // guards `writer` and `finished`
     bool finished = false;
     const OnInterrupt keep([&] {
         writing.lock(); // for good: the program ends
@@ -711,7 +728,7 @@ int choose(const Arguments &arguments) {
     std::vector<RankedShape> answers = rank_all(questions, asked, arguments);
     if (asked.extent.regimes)
         write_choice_figure(answers, arguments);
-    std::map<std::string, std::string> conditions; // of a measurement
+    std::map<std::string, std::string> conditions; // of the measurement; empty without one
     const auto write = [&] {
         const std::vector<Row> rows = rows_of(answers);
         if (asked.format != Format::json || questions.size() > 1)

@@ -32,12 +32,12 @@ namespace {
 
 using Line = const ComparedRow &;
 
-/// What a row is of.
+/// The word for a row: a number of profiles, a node of networks (which alone have a total), a case of runs.
 const char *noun_of(const ComparedFiles &comparison) {
     return comparison.of == Compared::profiles ? "number" : comparison.total ? "node" : "case";
 }
 
-/// In percent, or as a factor where percents mislead: "-98 %" and "-99 %" differ by two.
+/// The ratio in percent, or as a factor below half and from twice: "-98 %" and "-99 %" look alike. "": none.
 std::string change_of_row(Line row) {
     if (!row.ratio)
         return "";
@@ -45,6 +45,7 @@ std::string change_of_row(Line row) {
                                                  : change_text(*row.ratio - 1.0, 1);
 }
 
+/// "+1.2 to +3.4", the 95 % interval of the ratio in percent; "" where there is none.
 std::string interval_of_row(Line row) {
     return !row.ratio_low || *row.ratio_low == *row.ratio_high
                ? ""
@@ -52,7 +53,7 @@ std::string interval_of_row(Line row) {
                              100.0 * (*row.ratio_high - 1.0));
 }
 
-/// All values of a row in the unit of the first.
+/// The value that a row has of a file, "" for none. All values of a row get the unit that suits the first.
 std::string value_text(Line row, std::size_t file, Compared kind) {
     const auto &first =
         std::ranges::find_if(row.values, [](const ComparedValue &value) { return value.value.has_value(); });
@@ -65,8 +66,9 @@ std::string value_text(Line row, std::size_t file, Compared kind) {
     return unit.text.empty() ? number : number + " " + unit.text;
 }
 
-/// What takes the time; of another strategy in each file, which, and of other knobs those of the last. A
-/// network's nodes go without knobs: each has its own, and none of them is what is compared.
+/// The strategy that a row's times are of, with the knobs of the last file: "winograd:tile=4", or "winograd
+/// -> implicit_gemm" where the files have different ones. Nodes of a network go without knobs: each node has
+/// its own, and they are not what is compared.
 std::string by_of_row(Line row, Compared kind) {
     std::string before, after;
     for (const ComparedValue &value : row.values)
@@ -77,7 +79,8 @@ std::string by_of_row(Line row, Compared kind) {
     return name(before) == name(after) ? last : name(before) + " -> " + last;
 }
 
-/// Whether a row stands in the table of a run: it changed, or its ratio did by more than the tolerance.
+/// Whether a row stands in the table of two runs without --all. Left out are those that are the same, lacking
+/// or refused, and those that are unsure and off by no more than the tolerance.
 bool is_notable(Line row) {
     if (row.verdict == ComparedVerdict::same || row.verdict == ComparedVerdict::lacking ||
         row.verdict == ComparedVerdict::refused)
@@ -86,6 +89,7 @@ bool is_notable(Line row) {
            *row.ratio < 1.0 / (1.0 + row.tolerance);
 }
 
+/// The rows of the table, `all` or the notable ones, and the total of networks behind them.
 std::vector<ComparedRow> shown_rows(const ComparedFiles &comparison, bool all) {
     std::vector<ComparedRow> rows;
     std::ranges::copy_if(comparison.rows, std::back_inserter(rows),
@@ -95,7 +99,7 @@ std::vector<ComparedRow> shown_rows(const ComparedFiles &comparison, bool all) {
     return rows;
 }
 
-/// For a terminal: each row's values in a unit of its own.
+/// The table for a terminal: each row has its values in a unit of its own.
 Table table_for_people(const ComparedFiles &comparison, bool all) {
     const bool times = comparison.of != Compared::profiles;
     std::vector<Field<ComparedRow>> fields = {
@@ -123,7 +127,7 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
     return without_empty_columns(table_of<ComparedRow>(shown_rows(comparison, all), fields));
 }
 
-/// For programs: bare numbers.
+/// The table for CSV and Markdown: bare numbers.
 Table sheet_of(const ComparedFiles &comparison, bool all) {
     std::vector<Field<ComparedRow>> fields = {{{"verdict"}, [](Line row) { return name_of(row.verdict); }},
                                               {{"study"}, &ComparedRow::study},
@@ -148,6 +152,7 @@ Table sheet_of(const ComparedFiles &comparison, bool all) {
     return table_of<ComparedRow>(shown_rows(comparison, all), fields);
 }
 
+/// A line for each file: its letter, what it is, its date; then which times are compared.
 std::string files_text(const ComparedFiles &comparison) {
     std::string text;
     for (std::size_t i = 0; i < comparison.files.size(); ++i) {
@@ -163,6 +168,7 @@ std::string files_text(const ComparedFiles &comparison) {
     return text;
 }
 
+/// The conditions in which the files differ.
 std::string differences_text(const ComparedFiles &comparison) {
     if (comparison.differences.empty())
         return comparison.of == Compared::runs ? "same GPU, versions and conditions\n" : "";
@@ -179,7 +185,7 @@ std::string differences_text(const ComparedFiles &comparison) {
     return text;
 }
 
-/// Why rows are what the table says, those that have a reason.
+/// The reasons of verdicts, each with the rows that have it. Rows without a reason are not named.
 std::string reasons_text(const ComparedFiles &comparison, bool all) {
     ByReason reasons;
     for (Line row : comparison.rows)
@@ -192,6 +198,7 @@ std::string reasons_text(const ComparedFiles &comparison, bool all) {
     return text;
 }
 
+/// A table of the curves of profiles: where and by how much they differ most; "" without curves.
 std::string curves_text(const ComparedFiles &comparison) {
     if (comparison.curves.empty())
         return "";
@@ -215,12 +222,12 @@ std::string checks_text(const ComparedFiles &comparison) {
     return text.empty() ? "" : "\n" + bold("checks that fail") + "\n" + text;
 }
 
-/// Rows that only one file has: how many and their time, or with `all` of runs which.
+/// A line for each file with rows that the others lack: how many, of networks their time, how to see them.
 std::string only_text(const ComparedFiles &comparison, bool all, std::size_t width) {
     std::string text;
     for (std::size_t file = 0; file < comparison.files.size(); ++file) {
         std::vector<std::string> names;
-        double sum = 0.0;
+        double sum = 0.0; // s, where the rows are times
         for (Line row : comparison.rows)
             if (row.only && static_cast<std::size_t>(*row.only) == file) {
                 names.push_back(row.name + "  " + row.values[file].by.value_or(""));
@@ -241,6 +248,7 @@ std::string only_text(const ComparedFiles &comparison, bool all, std::size_t wid
     return text;
 }
 
+/// How many rows have which verdict, what only one file has, and whether --fail-over is passed.
 std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t width = terminal_width()) {
     if (comparison.rows.empty() && !comparison.curves.empty()) // only curves were asked for
         return "";
@@ -299,7 +307,7 @@ std::string comparison_text(const ComparedFiles &comparison, Format format, bool
                                         : printable(text_for_people(comparison, every));
 }
 
-/// What a word names.
+/// The kind of thing that a word names. Throws UsageError for a document that cannot be compared.
 Compared kind_of(const NamedDocument &one) {
     if (one.is_a("run"))
         return Compared::runs;
@@ -312,7 +320,8 @@ Compared kind_of(const NamedDocument &one) {
     return Compared::profiles;
 }
 
-/// What all words name. Throws UsageError where they are of several kinds, or too many.
+/// The kind that all words name. Throws UsageError where they are of several kinds, too many or too few. A
+/// single network is enough with `two_gpus`: it is compared on these.
 Compared kind_of(const std::vector<NamedDocument> &given, bool two_gpus) {
     const Compared kind = kind_of(given.front());
     const auto alike =
@@ -330,6 +339,7 @@ Compared kind_of(const std::vector<NamedDocument> &given, bool two_gpus) {
     return kind;
 }
 
+/// `unread`: whether a case of one of the documents cannot be read.
 ComparedFiles of_runs(const Arguments &arguments, const std::vector<NamedDocument> &given, bool &unread) {
     CompareRunsOptions options;
     options.tolerance = arguments.share("tolerance").value_or(options.tolerance);
@@ -356,7 +366,7 @@ ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDoc
     return compare_profiles(profiles, options);
 }
 
-/// A recorded run of a network, or a network's forecast for a GPU.
+/// The recorded run that `one` is, or the forecast for a GPU of the network that it names.
 NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const Arguments &arguments) {
     if (one.is_a("network_run"))
         return described::read_document<NetworkRun>(*one.text, one.shown);
@@ -371,7 +381,7 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
     return asked.documented(asked.plan().forecast);
 }
 
-/// Two networks on one GPU or each on its own, or one network on two GPUs.
+/// Compares two networks on one GPU, two on a GPU each, or one network on two GPUs.
 ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument> given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
     const auto recorded =

@@ -23,7 +23,7 @@
 namespace convcast::cli {
 namespace {
 
-/// "sm_90" or, in a profile, "9.0" -> 90.
+/// 90 for "sm_90" or "9.0". Throws UsageError for less than kernels need; `what` names the text in it.
 int capability_of(const Arguments &arguments, const std::string &text, const std::string &what) {
     std::string digits = text.starts_with("sm_") ? text.substr(3) : text;
     std::erase(digits, '.');
@@ -36,9 +36,9 @@ int capability_of(const Arguments &arguments, const std::string &text, const std
     return *number;
 }
 
-/// Returns the Run whose plans are to be compiled, that of a document or of the options; fills in its
-/// profile, the user's own kernels and the shapes for which these are compiled. With own kernels the Run has
-/// these and no others unless strategies are named.
+/// The run whose plans are to be compiled: that of a document, or of the shapes of the options. Fills in its
+/// profile, the user's own kernels, and the shapes for which these are compiled. With --kernel the run has
+/// cases of our strategies only if --strategy names some.
 Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKernel> &own,
               std::vector<AskedShape> &shapes) {
     if (arguments.positional().empty()) {
@@ -49,7 +49,7 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKe
         if (!own.empty() && question.strategies.empty())
             question.strategies.emplace_back(own_word);
         question.own_kernels.clear();
-        return new_run(question, predict_all(question, {false, arguments.integer("choose"), 0}));
+        return new_run(question, predict_all(question, {.best = arguments.integer("choose")}));
     }
     const std::string &file = arguments.positional().front();
     Run document = read_document(file);
@@ -59,18 +59,19 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKe
             shapes.push_back({ConvShape::parse(item.shape)});
     profile = document_profile(document, arguments, file);
     for (Case &item : document.cases)
-        item.measurements.clear(); // their plans may be another version's
+        item.measurements.clear(); // forecast_again would keep the plans of measured cases, perhaps old ones
     forecast_again(document, profile, read_knowledge(arguments, profile), MeasuredCases::keep);
     return document;
 }
 
-/// "40 of 48": what there is, and what was planned.
+/// "40 of 48": the number that the compiler gives, and the planned one if there is one.
 std::string beside_plan(const std::optional<std::int64_t> &number,
                         const std::optional<std::int64_t> &planned) {
     const auto text = [](const std::optional<std::int64_t> &of) { return of ? std::to_string(*of) : "-"; };
     return text(number) + (planned ? " of " + text(planned) : "");
 }
 
+/// A table, and below it whole logs of the compiler. What has registers has all numbers of the compiler.
 std::string as_text(const CompileReport &report, std::size_t problems) {
     using Checked = const CheckedKernel &;
     std::string text = table(table_of<CheckedKernel>(

@@ -54,7 +54,8 @@
 namespace convcast::cli {
 namespace {
 
-/// What a thread was writing into the kernel cache when the program ends: gpu/compile.cpp names it so.
+/// Removes what a thread of this process was writing into the kernel cache when the program ends.
+/// gpu/compile.cpp writes a kernel to NAME.PID.*.tmp first and renames it when it is whole.
 void remove_unfinished_kernels() {
     const std::string mine = "." + std::to_string(::getpid()) + ".";
     std::error_code failed;
@@ -64,7 +65,7 @@ void remove_unfinished_kernels() {
             std::filesystem::remove(entry.path(), failed);
 }
 
-/// Whether the compiler had one.
+/// Says the compiler's warning, for example that its cache cannot be written. Returns whether it had one.
 bool say_warning(Compiler &compiler) {
     const std::string warning = compiler.take_warning();
     if (!warning.empty())
@@ -72,15 +73,17 @@ bool say_warning(Compiler &compiler) {
     return !warning.empty();
 }
 
+/// A compute capability that is the least for something.
 struct Capability {
     int major, minor;
-    const char *what; ///< that needs it
+    const char *what; ///< begins the words of a refusal: "the kernels need"
 };
 /// What NVRTC still compiles for.
 constexpr Capability for_probes = {7, 5, "the probes need"};
 /// The kernels copy to shared memory asynchronously (cp.async).
 constexpr Capability for_kernels = {8, 0, "the kernels need"};
 
+/// A sentence for the user; absent where the GPU is new enough.
 std::optional<std::string> why_too_old(const DeviceFacts &facts, const Capability &least) {
     if (facts.compute_major > least.major ||
         (facts.compute_major == least.major && facts.compute_minor >= least.minor))
@@ -91,6 +94,7 @@ std::optional<std::string> why_too_old(const DeviceFacts &facts, const Capabilit
         facts.name, facts.compute_major, facts.compute_minor, least.what, least.major, least.minor);
 }
 
+/// Throws GpuError where there is no driver or no such GPU, or where it is too old.
 Device usable_device(int ordinal, const Capability &least) {
     if (const std::optional<std::string> why = why_no_device())
         throw GpuError(*why + "; no GPU is needed by `convcast predict`, `choose`, `compile`, `report` and "
@@ -101,20 +105,20 @@ Device usable_device(int ordinal, const Capability &least) {
     return device;
 }
 
-/// Keeps the document as it grows: on disk, and for an interrupt. Writing it writes all cases anew: no more
-/// than a twentieth of the time goes into that, unless `now`.
+/// Keeps the document as it grows: on disk by RunRequest::keep, and in memory for RunRequest::last_words.
 class Keeper {
   public:
     Keeper(const Run &run, const RunRequest &request)
         : request_(request), kept_run_(run), on_interrupt_([this] { last_words(); }, grace) {}
 
+    /// Writes the document if enough time has passed since the last write, and with `now` in any case.
     void operator()(const Run &run, bool now) {
         const std::scoped_lock lock(mutex_);
         kept_run_.update(run);
         write(run, now);
     }
 
-    /// Of cases that were settled before and have more now.
+    /// For a case of `run` that was settled before and has got a timeline or counts. Writes nothing.
     void changed(const Run &run, const Case &item) {
         const std::scoped_lock lock(mutex_);
         kept_run_.update(run, static_cast<std::size_t>(&item - run.cases.data()));
@@ -123,19 +127,21 @@ class Keeper {
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::milliseconds grace{1000}; ///< most cases take less
+    /// Between two writes so many times the length of the first passes: writing takes 1/20 of the time.
+    static constexpr int least_pause = 19; ///< of the time that the last write took
 
     void write(const Run &run, bool now) {
         const Clock::time_point begin = Clock::now();
-        if (!request_.keep || (!now && begin - kept_ < 19 * last_))
+        if (!request_.keep || (!now && begin - kept_ < least_pause * last_))
             return;
         request_.keep(run);
         kept_ = Clock::now();
         last_ = kept_ - begin;
     }
 
-    /// Nobody writes an older state behind it: the mutex stays with it until the program ends.
+    /// Called by the thread of OnInterrupt.
     void last_words() {
-        mutex_.lock();
+        mutex_.lock(); // until the program ends, so that no thread writes an older state afterwards
         remove_unfinished_kernels();
         if (request_.last_words)
             request_.last_words(kept_run_.interrupted());
@@ -144,13 +150,13 @@ class Keeper {
     const RunRequest &request_;
     std::mutex mutex_;
     KeptRun kept_run_;
-    Clock::time_point kept_ = Clock::now();
-    Clock::duration last_{};
-    OnInterrupt on_interrupt_; ///< last: it may call as soon as it is there
+    Clock::time_point kept_ = Clock::now(); ///< when the last write ended
+    Clock::duration last_{};                ///< how long it took
+    OnInterrupt on_interrupt_; ///< the last member: it may call last_words as soon as it is constructed
 };
 
-/// Has the keeper see a case that was settled before, and says what it did not get.
-auto noting(const Run &run, Keeper &keep, const char *what) {
+/// A callback for add_timelines and add_exact_work: keeps a case that got `what`, or says why it got none.
+auto keep_or_say_why(const Run &run, Keeper &keep, const char *what) {
     return [&run, &keep, what](const Case &item, const std::string *why_none) {
         if (why_none != nullptr)
             note(item.shape + " " + *item.strategy + " has no " + what + ": " + *why_none);
@@ -159,6 +165,7 @@ auto noting(const Run &run, Keeper &keep, const char *what) {
     };
 }
 
+/// Finds out when each CTA runs, case by case. Returns whether every case that can have a timeline got one.
 bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, unsigned compile_threads,
                             Keeper &keep) {
     Progress progress("timelines");
@@ -166,9 +173,10 @@ bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, 
     options.compile_threads = compile_threads;
     options.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); };
     return add_timelines(run, compiler, device, options, can_have_timeline,
-                         noting(run, keep, "measured timeline"));
+                         keep_or_say_why(run, keep, "measured timeline"));
 }
 
+/// Counts work by instrumented code. Returns whether every case got counts; not after an interrupt.
 bool add_exact_counts(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
                       unsigned compile_threads, Keeper &keep) {
     Progress progress("exact work");
@@ -176,7 +184,7 @@ bool add_exact_counts(Run &run, const GpuProfile &profile, Compiler &compiler, c
     options.compile_threads = compile_threads;
     options.interrupt = &OnInterrupt::flag();
     const ExactEnd end =
-        add_exact_work(run, profile, compiler, device, options, noting(run, keep, "exact counts"),
+        add_exact_work(run, profile, compiler, device, options, keep_or_say_why(run, keep, "exact counts"),
                        [&](std::size_t done, std::size_t total, const Case *next) {
                            progress.show(done, total, next ? next->shape + " " + *next->strategy : "");
                            keep(run, next == nullptr);
@@ -186,7 +194,7 @@ bool add_exact_counts(Run &run, const GpuProfile &profile, Compiler &compiler, c
     return end == ExactEnd::all;
 }
 
-/// Measures the cases that are open.
+/// Measures the cases that are not settled, with a line of progress. After an interrupt it does not return.
 RunEnd measure_open(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
                     RunOptions options, Keeper &keep) {
     Progress cases("cases");
@@ -246,7 +254,7 @@ int sms_given(int device, int asked) {
 
 namespace {
 
-/// When and with which toolkit something is run.
+/// The conditions "date", now in UTC, and "toolkit" of what is run.
 std::map<std::string, std::string> toolkit_conditions(const Device &device, const Compiler &compiler) {
     return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
             {"toolkit", "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " +
@@ -287,6 +295,7 @@ NetworkRun run_whole_on_device(const PlannedNetwork &plan, int ordinal, const st
 
 namespace {
 
+/// Opens the GPUs together, and says on standard error what is to note of them.
 DeviceGroup group_of(const std::vector<int> &devices) {
     DeviceGroup group(devices);
     for (const std::string &said : group.notes())
@@ -294,23 +303,26 @@ DeviceGroup group_of(const std::vector<int> &devices) {
     return group;
 }
 
-/// Where a rank stands among those of its host, and how many hosts there are.
+/// Where a rank stands among the ranks.
 struct RankHosts {
-    int local = 0, hosts = 1;
+    int local = 0; ///< how many ranks of the same host come before this one
+    int hosts = 1; ///< that the ranks are on
 };
 
+/// Every rank of the meeting has to call this: all send the names of their hosts to rank 0 and get the list.
 RankHosts hosts_of(Meeting &meeting) {
-    std::array<char, 256> host{};
+    std::array<char, 256> host{}; // Linux has at most 64 characters; the last stays 0
     (void)::gethostname(host.data(), host.size() - 1);
     const std::vector<std::string> names =
         split(meeting.from_first(join(meeting.to_first(host.data()), "\n")), '\n');
     const auto mine = names.begin() + meeting.rank();
-    return {static_cast<int>(std::count(names.begin(), mine, *mine)),
-            static_cast<int>(std::set(names.begin(), names.end()).size())};
+    return {.local = static_cast<int>(std::count(names.begin(), mine, *mine)),
+            .hosts = static_cast<int>(std::set(names.begin(), names.end()).size())};
 }
 
-/// The device of a rank: the one that is asked for, or of several that it sees the one of its place among the
-/// ranks of its host. A launcher often shows each rank its own GPU alone.
+/// The ordinal of a rank's GPU: the one that is asked for, or else the GPU number `local`, how many ranks of
+/// this host come before it. A rank that sees one GPU takes that: launchers often show each rank its own
+/// alone. Throws UsageError where there are more ranks than GPUs.
 int device_of(const TrainedOn &on, int local) {
     if (!on.devices.empty())
         return on.devices.front();
@@ -323,7 +335,8 @@ int device_of(const TrainedOn &on, int local) {
     return count > 1 ? local : 0;
 }
 
-/// Does `part` as that rank, on its GPU.
+/// Meets the other ranks and calls `part` as the rank `on.rank`, which must be there, on its GPU. Tells the
+/// others why where this rank has no usable GPU, so that they do not wait, and throws.
 void as_rank_here(const TrainedOn &on,
                   const std::function<void(Rank &, const Device &, Compiler &, int hosts)> &part) {
     Meeting meeting(*on.rank, on.asked);
@@ -386,7 +399,7 @@ TrainedNetwork train_on(const TrainedOn &on, const Ladder &ladder, const Network
         });
         return trained;
     }
-    std::optional<DeviceGroup> group;
+    std::optional<DeviceGroup> group; // there exactly where on.split is
     if (on.split)
         group.emplace(group_of(on.devices));
     const Device first = usable_device(group ? group->ordinal(0) : on.devices.front(), for_kernels);
@@ -408,31 +421,34 @@ void try_own_on_device(const Run &run, const GpuProfile &profile, int ordinal) {
 
 namespace {
 
-/// Own kernels that fail their first call, which a process of its own makes: they are settled then. Before,
-/// since this process has no work on the GPU yet.
+/// Has a process of its own call each of the user's kernels once, since a kernel that fails may leave the
+/// GPU unusable for the process that called it. Those that fail are settled as failed in `run`; returns their
+/// places in run.cases. Must be called before this process has work on the GPU.
 std::set<std::size_t> try_own_first(Run &run, const RunRequest &request) {
     std::vector<std::string> words = request.trial_words;
     words.insert(words.end(), {"--device", std::to_string(request.device)});
     return try_own_kernels_apart(run, "/proc/self/exe", words);
 }
 
-/// Throws UsageError if the document holds measurements of another GPU; says so if the forecast is for one.
-void check_gpu(const Run &run, bool measured, const GpuProfile &profile, const Device &device) {
+/// Throws UsageError if the document has measurements and these are of a GPU of another name than the GPU at
+/// hand. Says on standard error if the profile that the forecasts were made from is of another one.
+void require_same_gpu(const Run &run, bool has_measurements, const GpuProfile &profile,
+                      const Device &device) {
     const std::string &name = device.facts().name;
-    if (measured && run.conditions.contains("gpu") && run.conditions.at("gpu") != name)
+    if (has_measurements && run.conditions.contains("gpu") && run.conditions.at("gpu") != name)
         throw UsageError("run: the document holds measurements of " + run.conditions.at("gpu") +
                          ", the GPU at hand is " + name + "; one document holds the numbers of one GPU");
-    if (!profile.name.empty() && profile.name != name)
+    if (!profile.name.empty() && profile.name != name) // a profile has to have an id, but no name
         note("the forecast is for " + profile.name + ", the GPU at hand is " + name +
              "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
 }
 
-/// What the document holds of earlier stays true of it.
-void note_conditions(Run &run, bool measured, const Device &device, const Compiler &compiler) {
+/// Notes date, toolkit and GPU, joined with those of measurements that the document has already.
+void note_conditions(Run &run, bool has_measurements, const Device &device, const Compiler &compiler) {
     std::map<std::string, std::string> conditions = toolkit_conditions(device, compiler);
     conditions["gpu_uuid"] = device.facts().uuid;
     for (const auto &[name, now] : conditions)
-        run.conditions[name] = measured && run.conditions.contains(name)
+        run.conditions[name] = has_measurements && run.conditions.contains(name)
                                    ? joined_condition(name, {run.conditions[name], now})
                                    : now;
 }
@@ -451,26 +467,26 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     if (request.require_counters || request.exact_work)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);
-    const bool measured =
+    const bool has_measurements =
         std::ranges::any_of(run.cases, [](const Case &item) { return !item.measurements.empty(); });
-    check_gpu(run, measured, profile, device);
+    require_same_gpu(run, has_measurements, profile, device);
     Compiler compiler;
     options.count = !request.no_counters;
-    options.count_exact_fmas = request.exact_fmas && !request.exact_work; // those count them too
+    options.count_exact_fmas = request.exact_fmas && !request.exact_work; // exact work has the FMAs too
     // One core stays with the thread that launches.
     const unsigned compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     options.compile_threads = compile_threads;
     options.say = note;
     options.interrupt = &OnInterrupt::flag();
     options.until = request.until;
-    note_conditions(run, measured, device, compiler);
+    note_conditions(run, has_measurements, device, compiler);
     mark_not_run(run);
     Keeper keep(run, request);
     const RunEnd end = request.measure
                            ? measure_open(run, profile, compiler, device, std::move(options), keep)
                            : RunEnd::finished;
     say_warning(compiler);
-    if (end != RunEnd::finished) // device_lost or incomplete: an interrupt ended the program
+    if (end != RunEnd::finished) // device_lost or incomplete; after an interrupt the program has ended
         return end;
     try {
         bool all = !request.timeline || add_measured_timelines(run, compiler, device, compile_threads, keep);
@@ -513,6 +529,7 @@ CompileReport compile_kernels(const std::vector<Plan> &plans, const std::vector<
 
 std::vector<Finding> examine_device() {
     std::vector<Finding> findings;
+    // `otherwise`: the state where `look` throws; the message of the exception is the detail then.
     const auto examine = [&](const char *what, Health otherwise, const std::function<std::string()> &look) {
         try {
             findings.push_back({what, Health::works, look()});

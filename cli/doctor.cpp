@@ -19,6 +19,7 @@
 namespace convcast::cli {
 namespace {
 
+/// Whether a program of this name is in a folder of PATH.
 bool can_start(const std::string &program) {
     const char *const path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);

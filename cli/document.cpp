@@ -41,12 +41,14 @@ struct Input {
     std::string what;   ///< "profile"
 };
 
+/// Every file that the command reads and that exists, with those that a kernel's launch file names and those
+/// in a folder of --data or --gpu. With Documents::filled without the documents that may be written back.
 std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
     std::vector<Input> inputs;
     if (documents == Documents::read)
         for (const std::string &file : arguments.positional())
             inputs.push_back({file, "", "document"});
-    // Whatever an option names may be read, but for what it writes.
+    // The value of any option may be a file that is read, except of options that write.
     const OptionTable &table = option_table();
     for (const std::string &option : arguments.given()) {
         if (table.writes.contains(option) || (option == "resume" && documents == Documents::filled))
@@ -55,7 +57,7 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         for (const std::string &file : arguments.texts(option))
             inputs.push_back({file, "--" + option, kind == table.reads.end() ? "document" : kind->second});
     }
-    // Files that a file or a folder stands for.
+    // Files that a launch file names, and files in a folder.
     std::vector<Input> more;
     for (const Input &input : inputs) {
         std::error_code none;
@@ -67,7 +69,7 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
                 more.push_back({entry.path().string(), input.option, input.what});
     }
     std::move(more.begin(), more.end(), std::back_inserter(inputs));
-    // A name of something that ships is no file, also where a folder is called so.
+    // What is left out is no file: standard input, the name of something that ships, a folder.
     std::erase_if(inputs, [](const Input &input) {
         std::error_code none;
         return input.file == "-" || !file_exists(input.file) ||
@@ -76,13 +78,14 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
     return inputs;
 }
 
-/// What an option writes: a file or folder, by its name there, and every file that may come to lie there.
+/// What an option writes.
 struct Output {
-    std::string option, name;
-    std::vector<std::filesystem::path> files;
+    std::string option, name; ///< "-o", and the file or folder behind it
+    std::vector<std::filesystem::path>
+        files; ///< that may be written: the file itself, or those in the folder
 };
 
-/// Throws UsageError where one of the files is one of those that are read.
+/// Throws UsageError where the command would write a file that it reads.
 void refuse_any(const Arguments &arguments, const std::vector<Output> &outputs,
                 Documents documents = Documents::read) {
     for (const Output &output : outputs)
@@ -98,13 +101,13 @@ void refuse_any(const Arguments &arguments, const std::vector<Output> &outputs,
                         output.files.size() == 1 ? "file" : "place"));
 }
 
-/// Says which cases of a document cannot be read, whether it comes as a whole or in pieces.
+/// Says on standard error which cases of a document cannot be read, whether it comes as a whole or in pieces.
 class SaysUnread {
   public:
     explicit SaysUnread(std::string shown) : shown_(std::move(shown)) {}
 
     void add(const Run &piece) {
-        constexpr std::size_t most_said = 20; // of another version every case has the same problem
+        constexpr std::size_t most_said = 20; // in a document of another version all cases may have the same
         cases_ += piece.cases.size() + piece.unread.size();
         unread_ += piece.unread.size();
         for (const UnreadCase &unread : piece.unread)
@@ -133,6 +136,7 @@ class SaysUnread {
     std::size_t cases_ = 0, unread_ = 0, problems_ = 0, unsaid_ = 0;
 };
 
+/// Throws InputError for a document whose cases name their GPU, as `predict` with several GPUs writes it.
 void refuse_several_gpus(const Run &run, const std::string &shown) {
     if (std::ranges::any_of(run.cases, [](const Case &item) { return item.variant.has_value(); }))
         throw InputError(shown, "is an answer for several GPUs, numbers of SMs or supposed numbers; expected "
@@ -165,7 +169,8 @@ void read_document_pieces(const std::string &file, const std::function<void(Run,
 }
 
 NamedDocument look_at(const std::string &name) {
-    constexpr std::size_t longest_other = 16 << 20; // a run may be far longer, and is read once
+    // A longer text is taken for a run without looking for its schema: only runs become so long.
+    constexpr std::size_t longest_other = 16 << 20; // bytes
     const std::vector<std::string> shipped = shipped_profiles();
     NamedDocument found{name, shown_name(name), std::nullopt, ""};
     std::error_code none;
@@ -220,9 +225,12 @@ bool measured(const Run &run) {
 }
 
 void require_same_origin(const Run &earlier, const Run &now, const std::string &file) {
-    const auto added = earlier.conditions.find(added_code_condition);
-    const bool other_added = added != earlier.conditions.end() && added->second != added_code_hash();
-    if (other_added || earlier.producer.device_code_hash != now.producer.device_code_hash ||
+    // Kernels written after the large recordings have a hash of their own, which a run carries only if it
+    // launched one of them: so a new kernel does not make recordings that never ran it look outdated.
+    const auto added_hash = earlier.conditions.find(added_code_condition);
+    const bool other_added_kernels =
+        added_hash != earlier.conditions.end() && added_hash->second != added_code_hash();
+    if (other_added_kernels || earlier.producer.device_code_hash != now.producer.device_code_hash ||
         earlier.producer.measuring_code_hash != now.producer.measuring_code_hash)
         throw InputError(file,
                          "was measured by other code (version " + earlier.producer.version +
@@ -241,9 +249,8 @@ void resume(Run &run, const std::string &file) {
     join_own_kernels(run, earlier.own_kernels, file);
     run.conditions = earlier.conditions;
     run.unread = std::move(earlier.unread);
-    for (UnreadCase &unread : run.unread)
-        unread.before =
-            std::numeric_limits<std::size_t>::max(); // behind the others: nobody knows what they ask
+    for (UnreadCase &unread : run.unread) // go behind all others: nobody knows which case they are
+        unread.before = std::numeric_limits<std::size_t>::max();
     std::size_t kept = 0;
     for (Case &old : earlier.cases) {
         if (old.measurements.empty() && !(was_run(earlier) && old.status == Status::unsupported))

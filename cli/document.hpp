@@ -21,26 +21,29 @@ namespace convcast::cli {
 /// input.
 struct NamedDocument {
     std::string name;
-    std::string shown; ///< in messages
-    std::optional<std::string>
-        text;           ///< of a document, unless it is of lines, which may be longer than any text
+    std::string shown; ///< the name in messages
+    /// The whole file; absent for what ships, and for a document of lines, which may be longer than memory.
+    std::optional<std::string> text;
     std::string schema; ///< "convcast/run/1"; "onnx" of an ONNX file; "" where it says none
 
     /// Whether it is a document of this kind: "run", "profile", ...
     bool is_a(const std::string &kind) const { return schema.starts_with("convcast/" + kind + "/"); }
 
+    /// Throws InputError or UsageError where it is none.
     GpuProfile profile() const;
-    /// As read_document; `each` sees it piece by piece where it comes in pieces, with the cases of the whole.
+    /// As read_document. `each` sees, and may change, each piece of a document of lines, or else the whole as
+    /// one piece; `of` is the number of cases of the whole document.
     Run run(const std::function<void(Run &piece, std::size_t of)> &each = {}) const;
 };
+/// Finds out what a name means. Does not throw where there is no such thing: whoever reads it then says so.
 NamedDocument look_at(const std::string &name);
 
-/// Reads a Run document, - for standard input. Says on standard error, by file and place, which of its cases
-/// cannot be read; they are its Run::unread. Throws InputError where nothing of it can be read.
+/// Reads a Run document, - for standard input. Says on standard error which cases cannot be read; they are in
+/// Run::unread. Throws InputError where nothing can be read, and for an answer for several GPUs.
 Run read_document(const std::string &file);
 
-/// Calls `take` for each piece of a document of lines (model/record/run_lines.hpp), with the number of cases
-/// of the whole.
+/// Calls `take` for each piece of a document of lines (model/record/run_lines.hpp); `of` is the number of
+/// cases of the whole document. Says at the end which cases cannot be read.
 void read_document_pieces(const std::string &file,
                           const std::function<void(Run piece, std::size_t of)> &take);
 
@@ -52,23 +55,26 @@ inline int code_of(const Run &document) {
 /// Whether any case of the run has times that convcast measured, not only times from elsewhere.
 bool measured(const Run &run);
 
-/// One document holds the numbers of one version of the code, one profile. Throws InputError.
+/// For a run `now` that goes on with the document `earlier` of `file`. Throws InputError if `earlier` was
+/// measured by other code (device code, measuring code, or a kernel added later), since one document holds
+/// the numbers of one version, or if it was forecast from another profile.
 void require_same_origin(const Run &earlier, const Run &now, const std::string &file);
 
-/// Takes over what an earlier run measured, and what it was refused: into the cases asked for, and the others
-/// behind them, so that nothing recorded is lost.
+/// Takes over what the earlier run of `file` measured, and the cases that it found unsupported: into the same
+/// cases of `run`, and behind them where `run` does not have them, so that nothing recorded is lost. Says on
+/// standard error how many. Throws InputError where `earlier` is of another origin or number of SMs.
 void resume(Run &run, const std::string &file);
 
 /// How many cases failed or gave a wrong result.
 std::ptrdiff_t wrong_cases(const std::vector<Case> &cases);
 
-/// What a verb does with the document of its word RUN and of --resume.
+/// What a verb does with the document RUN, and with that of --resume.
 enum class Documents {
-    read,   ///< its answer is another one
-    filled, ///< it may be written back, as nothing in it is lost
+    read,   ///< its answer is another document, which must not take the place of the one that it read
+    filled, ///< it may write the document back with more in it, as nothing in it is lost
 };
 
-/// Names on standard error the files of a figure that was written.
+/// Names on standard error the files of a figure that were written.
 void say_what_is_written(const FigureFiles &written);
 
 /// Throws UsageError where a file that the command reads would be written over: by -o, by the figure of
@@ -76,7 +82,7 @@ void say_what_is_written(const FigureFiles &written);
 /// a file count as the file, and a kernel's source and its includes as read.
 void refuse_overwriting(const Arguments &arguments, Documents documents = Documents::read);
 
-/// The same for a folder that gets a page, its figures and tables, and these files besides.
+/// The same for the `folder` of `option`, which gets a page, figures, tables, and the files `besides`.
 void refuse_overwriting_in(const std::string &folder, const Arguments &arguments,
                            const std::vector<std::string> &besides = {}, const std::string &option = "-o");
 

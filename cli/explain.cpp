@@ -28,9 +28,9 @@
 namespace convcast::cli {
 namespace {
 
-constexpr std::size_t most_suggestions = 12;
+constexpr std::size_t most_suggestions = 12; // chosen: two or three lines
 
-/// "Issue-slots" -> "issue_slots": how names are compared where letters decide nothing.
+/// "Issue-slots" -> "issue_slots": names that differ in case, blanks and dashes alone are the same.
 std::string folded(const std::string &name) {
     std::string out = lower(name);
     std::ranges::replace_if(
@@ -38,7 +38,7 @@ std::string folded(const std::string &name) {
     return out;
 }
 
-/// A stall is found by the whole name of its counter too.
+/// "long_scoreboard" where the word is the whole name of a stall's counter; else the word itself.
 std::string short_name(const std::string &word) {
     const std::string before = "smsp__average_warps_issue_stalled_", after = "_per_issue_active.ratio";
     if (word.size() <= before.size() + after.size() || !word.starts_with(before) || !word.ends_with(after))
@@ -46,16 +46,17 @@ std::string short_name(const std::string &word) {
     return word.substr(before.size(), word.size() - before.size() - after.size());
 }
 
-/// "limits/sm_count" and "chang:figure_4" are also found by what stands behind the mark.
+/// "sm_count" of "limits/sm_count", "figure_4" of "chang:figure_4": a name is found by this part too.
 std::string last_part(const std::string &name) {
     const std::size_t mark = name.find_last_of("/:");
     return mark == std::string::npos ? name : name.substr(mark + 1);
 }
 
-/// A word that is asked for, and the ways in which a name may be meant by it.
+/// A word that was typed, and the ways in which it may mean a name.
 struct Word {
     std::string typed, wanted = folded(typed);
 
+    // Each says whether the word means `name` in this way; the first to letters, the others after folding.
     bool is(const std::string &name) const { return name == typed || last_part(name) == typed; }
     bool is_like(const std::string &name) const {
         return folded(name) == wanted || folded(last_part(name)) == wanted;
@@ -63,11 +64,12 @@ struct Word {
     bool is_all_of(const std::string &name) const { return folded(name) == wanted; }
     bool begins(const std::string &name) const { return folded(name).starts_with(wanted); }
     bool is_in(const std::string &name) const { return folded(name).find(wanted) != std::string::npos; }
-    bool is_elsewhere_in(const std::string &name) const { return is_in(name) && !is_like(name); }
+    bool is_part_of(const std::string &name) const { return is_in(name) && !is_like(name); }
 };
 using Way = bool (Word::*)(const std::string &name) const;
 
-std::vector<Explanation> those(const std::vector<Explanation> &all, const Word &word, Way way) {
+/// The explanations of which the word means a name in this way.
+std::vector<Explanation> meant_by(const std::vector<Explanation> &all, const Word &word, Way way) {
     std::vector<Explanation> found;
     for (const Explanation &one : all)
         if (std::ranges::any_of(one.names, [&](const std::string &name) { return (word.*way)(name); }))
@@ -75,7 +77,7 @@ std::vector<Explanation> those(const std::vector<Explanation> &all, const Word &
     return found;
 }
 
-/// The names that are meant, each once; ways that come first have their names first.
+/// The names that the word means in one of these ways, each once; those of the first way come first.
 std::vector<std::string> names_of(const std::vector<Explanation> &all, const Word &word,
                                   std::initializer_list<Way> ways) {
     std::vector<std::string> names;
@@ -87,38 +89,40 @@ std::vector<std::string> names_of(const std::vector<Explanation> &all, const Wor
     return names;
 }
 
-/// What a word asks for: a whole name, else the only name that begins with it, else the only one that has it.
+/// What a word asks for: a whole name; else a paragraph that mentions it; else the only name that begins with
+/// it or has it in it. Empty if there is none. Throws UsageError where it is part of several names.
 std::vector<Explanation> find(const std::vector<Explanation> &all, const Word &word) {
     if (word.wanted.empty())
         return {};
     for (const Way whole : {&Word::is, &Word::is_like})
-        if (std::vector<Explanation> found = those(all, word, whole); !found.empty())
+        if (std::vector<Explanation> found = meant_by(all, word, whole); !found.empty())
             return found;
     if (std::vector<Explanation> found = mentions_of(word.typed); !found.empty())
         return found;
     for (const Way part : {&Word::begins, &Word::is_in})
         if (names_of(all, word, {part}).size() == 1)
-            return those(all, word, part);
+            return meant_by(all, word, part);
     if (const auto names = names_of(all, word, {&Word::begins, &Word::is_in}); !names.empty())
         throw UsageError("explain: '" + shortened(word.typed, 60) +
                          "' is part of several names: " + join_some(names, most_suggestions));
     return {};
 }
 
-/// "see also: ...": other names that have the word in them.
+/// "see also ...": other names that have the word in them; "" where there are none, or the word is too short.
 std::string further_names(const std::vector<Explanation> &all, const Word &word) {
-    constexpr std::size_t fewest_letters = 3;
-    const std::vector<std::string> names = names_of(all, word, {&Word::is_elsewhere_in});
+    constexpr std::size_t fewest_letters = 3; // shorter ones are in very many names
+    const std::vector<std::string> names = names_of(all, word, {&Word::is_part_of});
     return word.wanted.size() < fewest_letters || names.empty()
                ? ""
                : headed("see also", join_some(names, most_suggestions), 10, page_width());
 }
 
+/// As find, but throws UsageError where nothing is named so.
 std::vector<Explanation> answers_to(const std::vector<Explanation> &all, const Word &word) {
     std::vector<Explanation> found = find(all, word);
     if (found.empty())
         throw UsageError("explain: nothing is named '" + shortened(word.typed, 60) + "'" +
-                         did_you_mean(word.typed, names_of(all, Word{""}, {&Word::is_in})) +
+                         did_you_mean(word.typed, names_of(all, Word{""}, {&Word::is_in})) + // of all names
                          " All names: convcast explain all");
     return found;
 }
@@ -135,7 +139,7 @@ std::string as_text(const Explanation &one) {
     return text;
 }
 
-/// What a profile has of a number: its value, how sure it is, and where it is from.
+/// "1.98 GHz, from 1.97 GHz to 1.99 GHz, measured": a number of a profile, its interval and its source.
 template <class Q> std::string value_text(const Param<Q> &number) {
     const char *unit = UnitOf<Q>::text;
     std::string text = readable(number.value.value, unit);
@@ -174,8 +178,7 @@ std::string value_by_rules(const std::string &name, const Rules &rules) {
     return text;
 }
 
-/// Adds the value that the GPU has of what is explained, where it is a number of a GPU. Returns whether it
-/// is.
+/// Adds the value that the GPU has of a number that is explained. Returns whether there is one.
 bool add_value(Explanation &one, const GpuProfile &profile) {
     const bool of_profile = one.from.starts_with("docs/profile.md"),
                of_rules = one.from.find("The papers' rules") != std::string::npos;
@@ -192,7 +195,7 @@ bool add_value(Explanation &one, const GpuProfile &profile) {
     return !values.empty();
 }
 
-/// What is explained, page by page: how many names, and the first of them.
+/// The answer without a word: page by page how many names are explained, and the first of them.
 std::string overview(const std::vector<Explanation> &all) {
     constexpr std::size_t examples = 4;
     std::vector<std::string> places;
@@ -207,17 +210,18 @@ std::string overview(const std::vector<Explanation> &all) {
     }
     std::string text = "convcast explain NAME says what a name means. Names are explained from:\n";
     for (const std::string &place : places) {
-        const std::vector<std::string> &its = names[place];
+        const std::vector<std::string> &here = names[place];
         const std::vector<std::string> first(
-            its.begin(), its.begin() + static_cast<std::ptrdiff_t>(std::min(examples, its.size())));
+            here.begin(), here.begin() + static_cast<std::ptrdiff_t>(std::min(examples, here.size())));
         text +=
             headed("  " + place,
-                   std::to_string(its.size()) + ": " + join(first) + (its.size() > examples ? ", ..." : ""),
+                   std::to_string(here.size()) + ": " + join(first) + (here.size() > examples ? ", ..." : ""),
                    24, page_width());
     }
     return text + "All names: convcast explain all\n";
 }
 
+/// The answer to "all": the names of every place, without knobs, which stand below their strategies.
 std::string all_names(const std::vector<Explanation> &all) {
     std::string text, place, names;
     const auto end_place = [&] {
@@ -227,7 +231,7 @@ std::string all_names(const std::vector<Explanation> &all) {
     };
     for (const Explanation &one : all) {
         if (one.from.compare(0, 9, "a knob of") == 0)
-            continue; // they stand below their strategies
+            continue;
         if (one.from != place)
             end_place();
         place = one.from;
@@ -245,10 +249,10 @@ int explain(const Arguments &arguments) {
     std::vector<Explanation> found;
     bool has_value = false;
     std::string text;
-    const std::string sentence = join(arguments.positional(), " "); // such a name need not be quoted
+    const std::string sentence = join(arguments.positional(), " "); // a name of several words without quotes
     const bool one_name = arguments.positional().size() > 1 &&
                           !names_of(all, Word{short_name(sentence)}, {&Word::is_all_of}).empty();
-    std::vector<std::string> unclear; // what is clear is answered beside it
+    std::vector<std::string> unclear; // messages on words without an answer; the others are answered first
     const bool everything = arguments.positional() == std::vector<std::string>{"all"};
     for (const std::string &word : everything ? std::vector<std::string>{}
                                    : one_name ? std::vector<std::string>{sentence}

@@ -24,7 +24,7 @@ extern const std::vector<EmbeddedFile> explained_pages;
 namespace cli {
 namespace {
 
-/// Without the marks of Markdown that a terminal does not need.
+/// A text of Markdown without ` and **, and with the text alone of a [text](link).
 std::string plain(const std::string &text) {
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -44,11 +44,12 @@ std::string plain(const std::string &text) {
     return out;
 }
 
+/// The cells of a row "| a | b |" of Markdown; a | in code letters parts none.
 std::vector<std::string> cells_of(const std::string &row) {
     return split_outside(std::string_view(row).substr(1, row.rfind('|') - 1), '|', true);
 }
 
-/// "`copies`, `all copies`" -> both.
+/// The names in a cell, between commas or semicolons: two in "`copies`, `all copies`".
 std::vector<std::string> names_in(const std::string &cell) {
     std::vector<std::string> names;
     for (const std::string &part : split_outside(cell, ','))
@@ -58,7 +59,7 @@ std::vector<std::string> names_in(const std::string &cell) {
     return names;
 }
 
-/// A table whose first column is not names is left out: it has results.
+/// Whether a table with this heading of the first column explains names. Other tables have results.
 bool has_names(const std::string &heading) {
     static const std::vector<std::string> headings =
         split("id,symbol,here or in code,code,word,member,field,limit,member of fit,work,number of a rule,"
@@ -67,9 +68,10 @@ bool has_names(const std::string &heading) {
     return std::ranges::find(headings, plain(heading)) != headings.end();
 }
 
-/// Reads one page: its tables of names, and its sections "#### F3 A step".
+/// Reads one page of docs line by line: its tables of names, and its equations, "#### F3 A step".
 class PageReader {
   public:
+    /// Explanations are appended to `all`.
     PageReader(const std::string &path, std::vector<Explanation> &all) : path_(path), all_(all) {}
 
     void read(const std::string &text) {
@@ -89,9 +91,9 @@ class PageReader {
     void start_section(const std::string &line) {
         end_equation();
         columns_.clear();
-        const std::size_t level = line.find(' ');
+        const std::size_t level = line.find(' '); // how many # it has
         const std::string title = line.substr(level + 1);
-        if (level < 4) {
+        if (level < 4) { // four: an equation
             section_ = title;
             return;
         }
@@ -110,7 +112,7 @@ class PageReader {
         in_equation_ = false;
     }
 
-    /// "Code: `warp_passes`." names the function, by which the equation is found too.
+    /// An equation is found by the names of its functions too, which the line "Code: `warp_passes`." has.
     void add_code_names() {
         std::string joined = equation_.text;
         std::replace(joined.begin(), joined.end(), '\n', ' ');
@@ -121,6 +123,7 @@ class PageReader {
         equation_.text = plain(equation_.text);
     }
 
+    /// The first row of a table has the titles of its columns; a row of dashes follows.
     void read_row(const std::string &line) {
         const std::vector<std::string> cells = cells_of(line);
         if (columns_.empty()) {
@@ -142,6 +145,7 @@ class PageReader {
             all_.push_back(std::move(one));
     }
 
+    /// Ends a table. In an equation's section keeps the line, but for marks of code blocks and pictures.
     void read_text(const std::string &line) {
         columns_.clear();
         if (in_equation_ && line.compare(0, 3, "```") != 0 && line.compare(0, 2, "![") != 0)

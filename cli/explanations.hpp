@@ -24,10 +24,11 @@ struct Explanation {
 /// Everything that is explained, in the order of the pages.
 std::vector<Explanation> explanations();
 
-/// The first name of each that is one word: what a shell completes.
+/// The first name of each explanation, if it is one word: what a shell completes.
 std::vector<std::string> words_to_explain();
 
-/// The first paragraph of the pages that has the name in code letters: where no table and no equation has it.
+/// The first paragraph, or row of a table, that has the name in code letters, as one explanation; none where
+/// no page has it. For names that explanations() does not have.
 std::vector<Explanation> mentions_of(const std::string &name);
 
 } // namespace convcast::cli

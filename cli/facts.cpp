@@ -45,7 +45,7 @@ int facts(const Arguments &arguments) {
     Facts derived = derive_facts(calls, architecture_for(capability).numbers);
     derived.architecture = facts.architecture, derived.device_code_hash = facts.device_code_hash;
     facts = std::move(derived);
-    const std::string shown = join(arguments.positional());
+    const std::string shown = join(arguments.positional()); // the documents in messages
     if (facts.kernels.empty())
         throw InputError(
             shortened(shown),

@@ -24,6 +24,7 @@
 namespace convcast::cli {
 namespace {
 
+/// What --leave-one-out prints: the errors of each strategy's calls, by how much the forecast knew of it.
 std::string left_out_text(const std::vector<LeftOut> &rows) {
     return "mean |forecast / measured - 1| outside the training part, by what the forecast knew\n" +
            table(table_of<LeftOut>(rows, {{{"strategy"}, &LeftOut::strategy},
@@ -42,8 +43,8 @@ int fit(const Arguments &arguments) {
     refuse_overwriting(arguments);
     const bool all = arguments.has("leave-one-out");
     int code = 0;
-    std::vector<MeasuredCall> calls;
-    std::vector<MeasuredCall> test; // outside the training part
+    std::vector<MeasuredCall> calls; // to fit: the training part, or with `all` every call
+    std::vector<MeasuredCall> test;  // the others
     GpuProfile profile;
     Knowledge knowledge;
     for (const std::string &file : arguments.positional()) {
@@ -93,8 +94,8 @@ int fit(const Arguments &arguments) {
             errors->cases, 100.0 * errors->fitted, 100.0 * errors->assumed,
             100.0 * errors->without_counters));
     const std::string text = write_calibration(calibration);
-    (void)read_calibration(text,
-                           "calibration of " + shortened(join(arguments.positional()))); // else not written
+    // No file is written that could not be read.
+    (void)read_calibration(text, "calibration of " + shortened(join(arguments.positional())));
     write_with_its_use(arguments, "calibration", text);
     return code;
 }

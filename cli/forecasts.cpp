@@ -40,6 +40,7 @@ std::vector<Case> held_cases(const Question &question, const Beside &beside, boo
 }
 
 std::vector<Case> predict_all(const Question &question, const Beside &beside) {
+    // Cases that `beside` adds to each shape.
     const std::size_t of_a_shape = static_cast<std::size_t>(beside.best) +
                                    static_cast<std::size_t>(beside.drawn) * strategy_names().size();
     const std::size_t most = most_cases_of(question) + question.shapes.size() * of_a_shape;
@@ -55,7 +56,7 @@ std::vector<Case> predict_all(const Question &question, const Beside &beside) {
 
 void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
                     MeasuredCases measured, const ForecastAgain &how) {
-    constexpr std::size_t at_once = 1024;
+    constexpr std::size_t at_once = 1024; // cases between two lines of progress
     Progress own("forecast", Progress::Where::terminal_after_a_while);
     std::vector<Case *> cases;
     for (Case &item : document.cases)
@@ -83,12 +84,14 @@ void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &k
 void Refusals::add(const Question &question, const std::vector<Case> &cases) {
     std::map<std::string, bool> done; // by shape
     for (const Case &item : cases) {
+        // `failed` in a forecast: an expression in the launch of a kernel of the user's own has no value.
         const bool refused = item.status == Status::infeasible || item.status == Status::unsupported ||
-                             item.status == Status::failed; // of an own kernel's expressions
-        if (!is_elsewhere(item))
+                             item.status == Status::failed;
+        if (!is_elsewhere(item)) // a time alone does not say that a strategy does the shape
             done[item.shape] |= !refused;
         if (!refused)
             continue;
+        // It is said of the strategy where the question names that, of the setting where it names knobs.
         const std::string text = item.called();
         std::string name = item.strategy ? text.substr(0, text.find(':')) : text;
         const auto &asked = question.strategies;
@@ -113,7 +116,7 @@ void Refusals::add(const Question &question, const std::vector<Case> &cases) {
 }
 
 void Refusals::say(bool named) const {
-    constexpr std::size_t most_named = 100, most_said = 5;
+    constexpr std::size_t most_named = 100, most_said = 5; // reasons, shapes: chosen
     for (std::size_t i = 0; named && i < std::min(most_named, named_.size()); ++i) {
         const Named &refused = named_[i];
         note(refused.first_shape +

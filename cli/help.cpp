@@ -31,7 +31,7 @@ namespace convcast {
 
 extern const std::vector<EmbeddedFile> help_files;
 
-/// What each shell is told: to ask what may stand last, and to look for files or folders itself.
+/// A script for each shell, by which it asks convcast what may stand last in a command line.
 extern const std::vector<EmbeddedFile> completion_scripts;
 
 namespace cli {
@@ -39,13 +39,13 @@ namespace {
 
 constexpr std::size_t page_indent = 4; // of commands and options
 
-/// The page without its options.
+/// The verb's page in docs/cli without its options. The verb must have one: has_help.
 std::string prose_of(const std::string &verb) {
     const std::string page = find_embedded(help_files, verb + ".md")->text();
     return page.substr(0, page.find("Options:\n"));
 }
 
-/// As typed: {"-o", "--output"}; of a word none.
+/// The names of an option as they are typed: {"-o", "--output"}; none for a word.
 std::vector<std::string> names_of(const Option &option) {
     std::vector<std::string> names;
     if (!option.letter.empty())
@@ -55,7 +55,7 @@ std::vector<std::string> names_of(const Option &option) {
     return names;
 }
 
-/// "-o, --output FILE"; of a word what it stands for.
+/// An option as help shows it: "-o, --output FILE"; for a word what it stands for.
 std::string head_of(const Option &option) {
     const std::string names = join(names_of(option));
     return names + (names.empty() || option.value.empty() ? "" : " ") + option.value;
@@ -68,7 +68,8 @@ bool has_help(const std::string &verb) {
 }
 
 std::string help_text(const std::string &verb) {
-    constexpr std::size_t page_width = 130, gap = 2;
+    constexpr std::size_t page_width = 130,
+                          gap = 2; // main.cpp fits it to the window
     const std::vector<const Option *> options = options_of(verb);
     std::size_t widest = 0;
     for (const Option *option : options)
@@ -84,7 +85,7 @@ std::string help_text(const std::string &verb) {
 
 namespace {
 
-/// A page up to its options: the title, the examples below it, and what follows them.
+/// The paragraphs of a page up to its options: first the title, then the examples, then the rest.
 std::vector<std::string> paragraphs_of(const std::string &verb) {
     const std::string prose = prose_of(verb);
     std::vector<std::string> paragraphs = {""};
@@ -119,7 +120,7 @@ std::string with_newline(std::string text) {
     return text;
 }
 
-/// Commands or a table, kept line by line; other text in paragraphs.
+/// A paragraph as roff. Commands and tables, which are indented, keep their lines; other text is filled.
 std::string paragraph(const std::string &text) {
     if (!text.starts_with(std::string(page_indent, ' ')))
         return ".PP\n" + escaped(text);
@@ -135,6 +136,7 @@ std::string upper(std::string text) {
     return text;
 }
 
+/// The first lines of a manual page.
 std::string head(const std::string &name, const std::string &title) {
     return ".\\\" Made from the text of --help; to change it, change docs/cli.\n.TH " + escaped(upper(name)) +
            " 1 \"\" \"convcast " + producer().version + "\" \"User Commands\"\n.SH NAME\n" +
@@ -158,6 +160,7 @@ std::string option_entry(const Option &option) {
     return ".TP\n" + names + "\n" + with_newline(escaped(option.help));
 }
 
+/// A manual page as roff. The title of a verb's page in docs/cli reads "VERB: what it does".
 std::string page_of_verb(const std::string &verb) {
     const std::vector<std::string> paragraphs = paragraphs_of(verb);
     const std::string title = paragraphs[0].substr(paragraphs[0].find(": ") + 2);
@@ -170,6 +173,7 @@ std::string page_of_verb(const std::string &verb) {
     return text + ".SH EXAMPLES\n" + paragraph(paragraphs[1]) + ".SH SEE ALSO\n\\fBconvcast\\fR(1)\n";
 }
 
+/// The names that manual_page takes, "convcast" first.
 std::vector<std::string> manual_names() {
     std::vector<std::string> names = {"convcast"};
     for (const Verb &verb : verbs())
@@ -204,13 +208,13 @@ std::string manual_page(const std::string &name) {
 
 namespace {
 
-/// What can stand in one place: words, each with what it means, and then files or folders.
+/// What can stand in one place of a command line.
 struct Candidates {
-    std::vector<std::pair<std::string, std::string>> words;
-    std::string paths; ///< ":files\n" or ":folders\n" where the shell's own may stand there too
+    std::vector<std::pair<std::string, std::string>> words; ///< each with what it means, or ""
+    std::string paths; ///< ":files\n" or ":folders\n" where these may stand there too; else ""
 };
 
-/// "sm_clock=": what --set begins with.
+/// What a value of --set can begin with: "sm_clock=".
 std::vector<std::string> words_of_set() {
     std::vector<std::string> words = numbers_to_set();
     for (std::string &word : words)
@@ -218,10 +222,10 @@ std::vector<std::string> words_of_set() {
     return words;
 }
 
-/// Figures that `report` draws of runs with the shipped studies, of profiles, networks and several GPUs.
+/// The figures that `report` draws of runs with the shipped studies, of profiles, networks and several GPUs.
 std::vector<std::string> figure_words() {
-    const std::set<std::string> families = {"regime_map", "speedup",
-                                            "sweep"}; // of figures that are told apart by more words
+    // Rows of docs/report.md for several figures each, whose ids have more words and are added below.
+    const std::set<std::string> families = {"regime_map", "speedup", "sweep"};
     std::vector<std::string> words = {"speedup_other_shapes", "scaling"};
     for (const char *heading : {"Figures of a run", "Figures of a network"})
         for (const std::vector<std::string> &row : explained(heading))
@@ -247,7 +251,7 @@ std::vector<std::string> strategies_and_baselines() {
     return names;
 }
 
-/// By the name that the table gives a list.
+/// The lists of words by the name that the table of options gives them: Option::list.
 const std::map<std::string, std::vector<std::string> (*)()> lists = {{"gpus", shipped_profiles},
                                                                      {"studies", shipped_studies},
                                                                      {"networks", shipped_networks},
@@ -259,7 +263,7 @@ const std::map<std::string, std::vector<std::string> (*)()> lists = {{"gpus", sh
                                                                      {"kinds", kinds_to_list},
                                                                      {"manuals", manual_names}};
 
-/// Of an option's value, or of a word such as RUN. A shape or a number has no candidates.
+/// What can be the value of an option, or a word such as RUN. A shape or a number has no candidates.
 Candidates candidates_of(const Option &option) {
     Candidates found;
     for (const std::string &word : option.list.empty() ? option.words : lists.at(option.list)())
@@ -271,7 +275,7 @@ Candidates candidates_of(const Option &option) {
     return found;
 }
 
-/// Of every word that is no option, together.
+/// What can be a word of a verb that is no option.
 Candidates words_of(const std::string &verb) {
     Candidates all;
     for (const Option *option : options_of(verb))
@@ -292,6 +296,7 @@ Candidates options_to_type(const std::string &verb) {
     return found;
 }
 
+/// The verbs, and with `with_options` what else may be the first word.
 Candidates verbs_to_type(bool with_options) {
     Candidates found;
     for (const Verb &verb : verbs())
@@ -302,7 +307,7 @@ Candidates verbs_to_type(bool with_options) {
     return found;
 }
 
-/// The option of a verb whose value stands behind `word`, where `typed` can be one; nullptr if none.
+/// The option that `word` is, if it takes a value and the next word, `typed`, can be that; else nullptr.
 const Option *takes_value(const std::string &verb, const std::string &word, const std::string &typed) {
     for (const Option *option : options_of(verb)) {
         const std::vector<std::string> names = names_of(*option);
@@ -316,9 +321,11 @@ const Option *takes_value(const std::string &verb, const std::string &word, cons
 } // namespace
 
 std::string completions_of(const std::vector<std::string> &words) {
+    // The word that is typed, what of it stays before each candidate, and the word before it.
     std::string typed = words.empty() ? "" : words.back(), lead,
                 before = words.size() > 1 ? words[words.size() - 2] : "";
-    if (const std::size_t equals = typed.find('='); typed == "=") { // bash parts words there, others do not
+    // bash makes three words of "--gpu=h200", "--gpu", "=" and "h200"; other shells make one.
+    if (const std::size_t equals = typed.find('='); typed == "=") {
         typed.clear();
     } else if (before == "=" && words.size() > 2) {
         before = words[words.size() - 3];

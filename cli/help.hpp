@@ -19,11 +19,11 @@ std::string manual_page(const std::string &name);
 /// where the user types.
 std::string completion(const std::string &shell);
 
-/// The verb that such a script asks by; it is no verb of the user's.
+/// The verb by which these scripts ask; users do not type it.
 inline constexpr const char *completion_verb = "__complete";
 
-/// What may stand last in a command line, of which `words` are those behind "convcast": for each a line with
-/// the word, a tab and what it means; then ":files" or ":folders" where the shell's own may stand there too.
+/// What may stand in the place of the last of `words`, all words behind "convcast": for each a line with the
+/// word, a tab and what it means; then ":files" or ":folders" where the shell is to offer these too.
 std::string completions_of(const std::vector<std::string> &words);
 
 } // namespace convcast::cli

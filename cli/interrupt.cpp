@@ -22,18 +22,20 @@ namespace {
 
 std::atomic<bool> interrupted = false;
 
-/// Never destroyed: the thread that uses it lives as long as the program.
+/// What an interrupt does first: that of the OnInterrupt that lives.
 struct LastWords {
-    std::mutex speaking; ///< guards what to say
-    std::function<void()> say;
-    std::atomic<std::chrono::milliseconds> grace{}; ///< atomic, as `speaking` may be held for good
+    std::mutex speaking;                            ///< guards `say`
+    std::function<void()> say;                      ///< empty where no OnInterrupt lives
+    std::atomic<std::chrono::milliseconds> grace{}; ///< atomic, since a thread may hold `speaking` for good
 };
+/// Never destroyed, since the thread of `watch` uses it as long as the program lives.
 LastWords &last_words() {
     static LastWords *const all = new LastWords;
     return *all;
 }
 
-/// Takes the signals, which every thread has blocked, one after another.
+/// The thread that takes the signals, which all threads have blocked. After the first one the work has
+/// `grace` to call finish(); then, or at the second, a thread calls it. The third ends the program at once.
 void watch(sigset_t signals) {
     const auto wait_for_one = [&] {
         for (int signal = 0; ::sigwait(&signals, &signal) != 0;) {
@@ -84,7 +86,7 @@ const std::atomic<bool> &OnInterrupt::flag() {
 }
 
 void OnInterrupt::finish() {
-    last_words().speaking.lock(); // for good: whoever comes second waits here for the program's end
+    last_words().speaking.lock(); // for good: a second thread that comes here waits for the program's end
     if (last_words().say) {
         try {
             last_words().say();

@@ -16,13 +16,12 @@ constexpr int interrupted_code = 130; ///< exit code; main.cpp lists them all
 /// Programs that are started inherit the block: model/base/spawn.hpp lifts it for them.
 void end_on_interrupts();
 
-/// What an interrupt does first, for as long as this object lives; there is one at a time. The third
-/// interrupt ends the program whatever it does.
+/// Says what an interrupt does before it ends the program, while this object lives; one lives at a time. The
+/// third interrupt ends the program at once.
 class OnInterrupt {
   public:
-    /// After `grace`, or at the second interrupt, a thread of its own calls `last_words`, which therefore may
-    /// only touch what a mutex guards, and ends the program. Within `grace` the work may call finish()
-    /// instead.
+    /// `grace` after the first interrupt, or at the second, another thread calls `last_words`, which may only
+    /// touch what a mutex guards, and ends the program. Before that the work may call finish() instead.
     explicit OnInterrupt(std::function<void()> last_words, std::chrono::milliseconds grace = {});
     ~OnInterrupt();
     OnInterrupt(const OnInterrupt &) = delete;
@@ -31,7 +30,7 @@ class OnInterrupt {
     /// Set by the first interrupt.
     static const std::atomic<bool> &flag();
 
-    /// The last words, unless another thread is saying them, then the program's end.
+    /// Calls `last_words`, unless another thread is doing so, and ends the program.
     [[noreturn]] static void finish();
 };
 

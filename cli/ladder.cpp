@@ -39,6 +39,7 @@
 namespace convcast::cli {
 namespace {
 
+/// "mnist on NVIDIA H200, batch 1, forecast", or which GPUs share a step; of measured ones no "forecast".
 std::string heading(const NetworkRun &run, const std::string &gpu) {
     const NetworkCase &first = run.first();
     const bool measured =
@@ -53,14 +54,14 @@ std::string heading(const NetworkRun &run, const std::string &gpu) {
                        run.shares_a_gpu() ? fmt::format(", {} shares", run.devices.size()) : "", forecast);
 }
 
-/// What a case does, what each GPU has of it, or why there is no time.
+/// Why a case has no time, what it does, or the share of each GPU: "512 512", of many GPUs "16 x 128".
 std::string words_of(const NetworkCase &item) {
     if (item.reason)
         return name_of(item.status) + ": " + *item.reason;
     std::vector<std::string> shares;
     for (auto share = item.shares.begin(); share != item.shares.end();) {
-        const auto other = std::find_if(share, item.shares.end(), [&](auto its) { return its != *share; });
-        if (std::ssize(item.shares) > most_split_devices) // of many GPUs how many have the same
+        const auto other = std::find_if(share, item.shares.end(), [&](auto next) { return next != *share; });
+        if (std::ssize(item.shares) > most_split_devices)
             shares.push_back(fmt::format("{} x {}", other - share, *share));
         else
             shares.insert(shares.end(), static_cast<std::size_t>(other - share), std::to_string(*share));
@@ -69,6 +70,7 @@ std::string words_of(const NetworkCase &item) {
     return item.title.value_or(join(shares, " "));
 }
 
+/// A line for each split: from which batch on several GPUs are worth it; "" without advice.
 std::string advice_text(const NetworkRun &run) {
     std::string text = run.advice.empty() ? "" : "\nby the forecast\n";
     for (const ScalingAdvice &advice : run.advice) {
@@ -85,7 +87,7 @@ std::string advice_text(const NetworkRun &run) {
     return text;
 }
 
-/// The rungs, each with its forecast as a comment.
+/// A file for --schedule that names the rungs, each with its forecast and title as a comment.
 std::string rungs_schedule(const NetworkRun &run, const std::string &gpu) {
     Schedule schedule;
     schedule.network = run.network;
@@ -100,7 +102,7 @@ std::string rungs_schedule(const NetworkRun &run, const std::string &gpu) {
     return to_text(schedule);
 }
 
-/// A kernel of a step: how often, how long, its share, and what of one launch takes most.
+/// A row of step_text's table: a kernel that a step launches `times` times, where the step takes `step`.
 std::vector<Cell> kernel_row(const KernelForecast &launch, std::int64_t times, Seconds step) {
     const auto most = std::ranges::max_element(launch.parts, {}, &PhaseTime::time_s);
     const double share = launch.in_graph_s ? launch.in_graph_s->value / step.value : 0.0;
@@ -113,7 +115,8 @@ std::vector<Cell> kernel_row(const KernelForecast &launch, std::int64_t times, S
             most == launch.parts.end() ? "" : most->name + " " + short_time(most->time_s)};
 }
 
-/// One step of a rung that trains.
+/// The forecast of one step of a rung that trains: its time, and a table of its kernels. A forecast that does
+/// not say why it has no time has the time launched one by one.
 std::string step_text(const NetworkCase &result, const Rung &rung) {
     std::string text = "\n" + headed(bold(*result.id) + ": ", *result.title, result.id->size() + 2);
     const NetworkTimes &forecast = *result.forecast;
@@ -142,7 +145,7 @@ std::string step_text(const NetworkCase &result, const Rung &rung) {
         kernels += result.kernels_forecast[i].in_graph_s.value_or(Seconds(0.0)).value;
     }
     if (forecast.time_s) {
-        const double rest = step.value - kernels;
+        const double rest = step.value - kernels; // s
         step_table.rows.push_back({forecast.copy_s ? "images copied, and starts" : "starts of launches", "",
                                    "", short_time(Seconds(rest)),
                                    fmt::format("{:.0f} %", 100.0 * rest / step.value), "", ""});
@@ -150,6 +153,7 @@ std::string step_text(const NetworkCase &result, const Rung &rung) {
     return text + table(step_table);
 }
 
+/// The steps of all rungs. The cases are those of the ladder's rungs, in the same order.
 std::string training_text(const NetworkRun &run, const Ladder &ladder, const std::string &gpu) {
     std::string text = bold(wrapped(fmt::format("{} on {}, a step of training of {} images, forecast",
                                                 run.network, gpu, run.first().batch)));
@@ -160,10 +164,10 @@ std::string training_text(const NetworkRun &run, const Ladder &ladder, const std
 
 // ---- what is asked ----
 
-constexpr int most_ladder_images = 65536; ///< images of a call
+constexpr int most_ladder_images = 65536; ///< of a call, or of a step of training: chosen
 
-/// Leaves the ladder the rungs that a schedule names. Returns the images of a call: the schedule's, or
-/// --batch, or else `default_batch`.
+/// Removes from `ladder` the rungs that a schedule does not name, if there is one. Returns the images of a
+/// call: the schedule's, or else those of --batch, or else `default_batch`. Throws UsageError or InputError.
 std::int64_t asked_rungs(const Arguments &arguments, const std::optional<ScheduleReading> &schedule,
                          Ladder &ladder, std::int64_t default_batch = 1) {
     const int batch = arguments.integer("batch", static_cast<int>(default_batch), 1, most_ladder_images);
@@ -177,7 +181,8 @@ std::int64_t asked_rungs(const Arguments &arguments, const std::optional<Schedul
     return images_of(*schedule, most_ladder_images, "A ladder computes no more at once");
 }
 
-/// A number of gradient descent; `range` says which it may be. Throws UsageError.
+/// The number of an option of gradient descent, or `otherwise` without the option. Throws UsageError where it
+/// does not satisfy `takes`; `range` says in the message which numbers do: "above 0 and up to 1000".
 double asked_number(const Arguments &arguments, const std::string &option, double otherwise,
                     bool (*takes)(double), const char *range, const char *example) {
     if (!arguments.has(option))
@@ -190,13 +195,13 @@ double asked_number(const Arguments &arguments, const std::string &option, doubl
     return *number;
 }
 
-/// What training of this network is done with, unless options say otherwise.
+/// How the network is trained: by its ladder's own numbers, but for those that options give.
 Descent asked_descent(const Arguments &arguments, const Ladder &ladder) {
-    constexpr int most_epochs = 1'000'000;
+    constexpr int most_epochs = 1'000'000; // chosen, more than any needs
     Descent descent = descent_of(ladder).value_or(Descent{});
     descent.batch = arguments.integer("batch", static_cast<int>(descent.batch), 1, most_ladder_images);
     descent.epochs = arguments.integer("epochs", static_cast<int>(descent.epochs),
-                                       arguments.has("from") ? 0 : 1, most_epochs);
+                                       arguments.has("from") ? 0 : 1, most_epochs); // 0: only classify
     const auto takes_rate = [](double number) { return number > 0.0 && number <= 1000.0; };
     const auto takes_share = [](double number) { return number >= 0.0 && number < 1.0; };
     const char *const share = "from 0 and below 1";
@@ -206,7 +211,7 @@ Descent asked_descent(const Arguments &arguments, const Ladder &ladder) {
     return descent;
 }
 
-/// Its name without where it lies.
+/// The name of a folder without the folders that it lies in, also behind a path that ends in /.
 std::string last_folder(const std::string &path) {
     const std::string name = std::filesystem::path(path).lexically_normal().filename().string();
     return name.empty() || name == "." ? std::filesystem::path(path).parent_path().filename().string() : name;
@@ -231,15 +236,17 @@ LabelledImages split_off(LabelledImages &images, std::size_t count) {
     return last;
 }
 
-/// Images drawn by a generator, or those of a folder; with --hold-out the test images are not read.
+/// The images of --data: drawn by a generator, or read from a folder. With --hold-out N the last N training
+/// images are the test images, and the folder's own are not read. Throws UsageError or InputError.
 DataSets asked_data(const Arguments &arguments, const Network &network) {
-    constexpr int classes = 10, most_held_out = 1'000'000;
-    constexpr std::int64_t generated = 4096, generated_tests = 1024;
+    constexpr int classes = 10;              // of MNIST and of data sets in its format
+    constexpr int most_held_out = 1'000'000; // chosen, more than any needs
+    constexpr std::int64_t generated = 4096, generated_tests = 1024; // images: chosen, whole batches
     const std::string data = arguments.text("data", "");
     const auto held_out = static_cast<std::size_t>(arguments.integer("hold-out", 0, 1, most_held_out));
     DataSets sets;
     if (data == "generated") {
-        sets.images = generated_images(network.input, generated, 1);
+        sets.images = generated_images(network.input, generated, 1); // the last is the seed
         if (held_out == 0)
             sets.tests = generated_images(network.input, generated_tests, 2);
     } else {
@@ -260,6 +267,7 @@ DataSets asked_data(const Arguments &arguments, const Network &network) {
     return sets;
 }
 
+/// What came of a training: its time, how many test images are classified right, and whether the CPU agrees.
 std::string trained_text(const NetworkRun &run) {
     const NetworkCase &trained = run.first();
     const Training &its = *trained.training;
@@ -285,7 +293,7 @@ std::string trained_text(const NetworkRun &run) {
            table(cases_table(run));
 }
 
-/// The images as bytes, so that ranks can tell whether they read the same ones.
+/// A hash of pixels and labels, by which ranks tell whether they read the same images.
 std::string hash_of(const LabelledImages &images) {
     const auto bytes = [](const auto &values) {
         return std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof values[0]);
@@ -293,7 +301,7 @@ std::string hash_of(const LabelledImages &images) {
     return content_hash({bytes(images.pixels), bytes(images.labels)});
 }
 
-/// What ranks that train together must have been asked alike, besides what all ranks must.
+/// What all ranks of a training must have been given alike, by what messages call it: TrainedOn::asked.
 std::map<std::string, std::string> asked_of_training(const Network &network, const DataSets &sets,
                                                      const TrainingOptions &options) {
     const Descent &descent = options.descent;
@@ -312,7 +320,7 @@ std::map<std::string, std::string> asked_of_training(const Network &network, con
 
 std::string cases_text(const NetworkRun &run, const std::string &gpu) {
     std::string text = bold(wrapped(heading(run, gpu)));
-    const auto line = [&](const std::string &said) { text += wrapped(said, 2); };
+    const auto line = [&](const std::string &words) { text += wrapped(words, 2); };
     if (run.sequential_s)
         line(fmt::format("one thread of the GPU's host, an image: {}", short_time(*run.sequential_s)));
     if (run.published_cpu_s && run.published_gpu)
@@ -324,7 +332,7 @@ std::string cases_text(const NetworkRun &run, const std::string &gpu) {
             run.peers->bandwidth_bytes_per_s.value / 1e9, run.peers->latency_s.value * 1e6, run.peers->by));
     Table cases = cases_table(run);
     cases.columns.push_back({run.first().split ? "shares" : "what it does", As::text, Keep::high, Fit::wrap});
-    std::size_t row = 0;
+    std::size_t row = 0; // cases_table has a row for each rung and each split
     for (const NetworkCase &item : run.cases)
         if (item.id || item.split)
             cases.rows[row++].push_back(words_of(item));
@@ -419,12 +427,12 @@ int run_ladder(const Arguments &arguments, const Network &network,
                const std::optional<ScheduleReading> &schedule) {
     arguments.refuse_options_of("ladder", network.id);
     if (arguments.has("data"))
-        return train_network(arguments, network, {{arguments.integer("device")}, {}, {}, {}});
+        return train_network(arguments, network, {.devices = {arguments.integer("device")}});
     Ladder ladder = find_ladder(network);
     const std::int64_t batch = asked_rungs(arguments, schedule, ladder);
     check_writable(arguments.text("output", "-"));
     NetworkRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device"));
-    // A forecast stands beside what was measured where it is of this GPU, or of the one that was asked for.
+    // The forecast is added where it is of the GPU at hand, or of one that --gpu names.
     const GpuProfile profile = find_profile(arguments.text("gpu"));
     if (arguments.has("gpu") || profile.name == run.conditions.at("gpu"))
         run = forecast_anew(std::move(run), network, profile);

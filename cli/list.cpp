@@ -39,13 +39,14 @@ std::string json_schema(const std::string &name) {
                      " Documents: " + join(schema_names()));
 }
 
-/// The schema of every document into a folder, which is made where it is not there. Throws InputError.
+/// Writes the schema of every document into a folder, which is made if it is not there. Throws InputError.
 void write_schemas(const std::string &folder) {
     make_folder(folder);
     for (const std::string &name : schema_names())
         write_file_atomically((std::filesystem::path(folder) / (name + ".json")).string(), json_schema(name));
 }
 
+/// What `convcast list --json` prints.
 struct Listing {
     std::vector<StrategyDoc> strategies = strategy_docs();
     std::vector<std::string> baselines = convcast::baselines();
@@ -65,12 +66,13 @@ std::string ids(const Arguments &arguments) {
     return text;
 }
 
-/// What one kind of things is called.
+/// A kind of things that ship and have names.
 struct Kind {
-    const char *name;  ///< what `convcast list` takes
-    const char *title; ///< with the option that takes such a name
-    std::vector<std::string> names;
-    std::string (*says)(const std::string &name); ///< beside each name; nullptr: strategies, with their knobs
+    const char *name;               ///< the word behind `convcast list`: "gpus"
+    const char *title;              ///< "GPUs (--gpu)", with the option that takes such a name
+    std::vector<std::string> names; ///< of all things of this kind
+    /// What stands beside a name, or ""; nullptr for strategies, which stand with their knobs.
+    std::string (*description_of)(const std::string &name);
 };
 
 std::vector<Kind> kinds() {
@@ -95,13 +97,13 @@ std::vector<Kind> kinds() {
     return all;
 }
 
-/// "  h200              NVIDIA H200", for every name.
+/// A line "  h200              NVIDIA H200" for every name of a kind.
 std::string text_of(const Kind &kind) {
-    constexpr std::size_t names_wide = 18;
+    constexpr std::size_t names_wide = 18; // columns: chosen for the longest common names
     std::string text;
-    if (kind.says != nullptr) {
+    if (kind.description_of != nullptr) {
         for (const std::string &name : kind.names)
-            text += headed("  " + name, kind.says(name), 2 + names_wide, page_width());
+            text += headed("  " + name, kind.description_of(name), 2 + names_wide, page_width());
         return text;
     }
     for (const StrategyDoc &doc : strategy_docs()) {
@@ -112,7 +114,7 @@ std::string text_of(const Kind &kind) {
     return text;
 }
 
-/// The names of everything, each kind in a paragraph.
+/// What `convcast list` without a word prints: the names of everything, each kind in a paragraph.
 std::string every_name() {
     std::string text;
     for (const Kind &kind : kinds())
@@ -124,6 +126,7 @@ std::string every_name() {
                    0, page_width());
 }
 
+/// The names of one kind, or of "all", each with its description. Throws UsageError for an unknown kind.
 std::string as_text(const std::string &asked) {
     std::string text;
     std::vector<std::string> known = kinds_to_list();

@@ -25,8 +25,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Of the two that no exception leads to, a verb returns 6 (not trustworthy), and cli/interrupt.cpp ends with
-/// 130.
+/// Exit codes of main. Two more: `measure` returns 6 (not trustworthy), cli/interrupt.cpp ends with 130.
 enum ExitCode {
     ok = 0,
     check_failed = 1,
@@ -37,7 +36,7 @@ enum ExitCode {
     closed_pipe = 141
 };
 
-/// A page in the width of other answers: a pager behind a pipe does not wrap either.
+/// Prints a page of help, also into a pipe, in the width of other answers: pagers do not wrap lines.
 int print_page(const std::string &page) {
     write_file_atomically("-", fitted(page, page_width()));
     return ok;
@@ -60,7 +59,8 @@ std::string overview() {
     return text + "\n";
 }
 
-/// Commands of help and docs work where the program is installed. What is written is not looked for there.
+/// The words with paths such as data/... replaced by those of installed files, so that the commands of help
+/// and docs work in any folder. The file behind -o is written, and stays as it is.
 Words with_shipped_files(Words words) {
     for (std::size_t i = 0; i < words.size(); ++i)
         if (i == 0 || (words[i - 1] != "-o" && words[i - 1] != "--output"))
@@ -68,6 +68,7 @@ Words with_shipped_files(Words words) {
     return words;
 }
 
+/// Does what the words of the command line ask. Returns the exit code.
 int dispatch(const Words &words) {
     if (words.empty())
         throw UsageError("no verb given\n\n" + overview());
@@ -102,15 +103,15 @@ int dispatch(const Words &words) {
     throw UsageError("unknown verb '" + name + "'" + did_you_mean(name, names) + " Verbs: " + join(names));
 }
 
-/// As the system ends a program that writes where nobody reads: quietly. 141 is what a shell makes of that.
+/// Ends quietly by SIGPIPE, as other programs do that write where nobody reads; a shell shows that as 141.
 int end_with_the_pipe() {
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
     return closed_pipe; // the signal is blocked
 }
 
-/// What an interrupt takes away, such as a kernel that is being written, is missed elsewhere: that is no
-/// fault.
+/// Says what failed and returns the exit code. After an interrupt it ends the program as interrupted instead:
+/// files that the interrupt removed, such as a kernel that was being written, may be what is missed.
 int fail(ExitCode code, const std::string &what) {
     if (OnInterrupt::flag())
         OnInterrupt::finish();

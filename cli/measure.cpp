@@ -26,6 +26,7 @@ namespace {
 
 constexpr int not_trustworthy = 6; ///< exit code; main.cpp lists them all
 
+/// What --list prints: each probe with its question and the numbers that it gives.
 std::string probe_list() {
     std::size_t longest = 0;
     for (const Probe &probe : probes())
@@ -39,7 +40,7 @@ std::string probe_list() {
     return text;
 }
 
-/// Every Param with its interval in the value's unit, and the groups of those that have several.
+/// A table of the profile's numbers with intervals, and below it those whose samples fall into groups.
 std::string params_text(const GpuProfile &profile) {
     Table params{{{"number"}, {"value", As::number}, {"unit"}, {"95 % interval"}}, {}};
     std::string groups;
@@ -51,16 +52,17 @@ std::string params_text(const GpuProfile &profile) {
         params.rows.push_back(
             {name, part(param->value.value), unit.text,
              param->interval ? part(param->interval->low) + " to " + part(param->interval->high) : "-"});
-        std::vector<std::string> its;
+        std::vector<std::string> medians;
         for (const double population : param->populations)
-            its.push_back(part(population));
-        if (!its.empty())
-            groups +=
-                wrapped(std::string(name) + ": groups of samples at " + join(its, " and ") + " " + unit.text);
+            medians.push_back(part(population));
+        if (!medians.empty())
+            groups += wrapped(std::string(name) + ": groups of samples at " + join(medians, " and ") + " " +
+                              unit.text);
     });
     return table(params, std::string::npos) + groups;
 }
 
+/// What `measure` prints of a profile: its numbers, checks, what is absent and why, notes.
 std::string summary(const GpuProfile &profile) {
     std::string text = bold(profile.name) + "\n" + params_text(profile);
     if (!profile.checks.empty())
@@ -92,7 +94,7 @@ std::string other_probes(const RawSamples &raw) {
                    *here + "); measure anew before comparing them with its own.");
 }
 
-/// What makes numbers untrustworthy; empty if nothing does.
+/// What makes numbers untrustworthy: failed checks and probes, or probes of `only` without usable samples.
 std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::vector<std::string> &only) {
     std::vector<std::string> failed;
     for (const ProfileCheck &check : profile.checks)

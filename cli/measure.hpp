@@ -11,7 +11,7 @@ namespace convcast::cli {
 /// "NVIDIA GeForce RTX 4090" -> "rtx_4090", the id of its profile.
 std::string profile_id_of(std::string gpu_name);
 
-/// Takes samples and keeps them in `file`, after each probe and at the end; "" keeps none.
+/// Takes samples, and writes them to `file`, "" for none, after each probe and at the end.
 RawSamples kept_samples(SamplesRequest request, const std::string &file);
 
 /// Reads samples. Throws InputError.

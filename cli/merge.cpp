@@ -20,16 +20,16 @@
 namespace convcast::cli {
 namespace {
 
-/// Which shards of a spread run are not among the documents; "" if none, or if they are no shards. Throws
-/// UsageError for shards of different spreads and, unless `twice`, for a shard that two documents have.
-std::string missing_shards(const std::vector<NamedRun> &documents, bool twice) {
-    std::map<int, std::string> there; // -> the file
-    int count = 0;
+/// The shards of a spread run that no document is, "3/8, 5/8"; "" for none, and if a document is no shard.
+/// Throws UsageError for shards of different numbers and, unless `may_repeat`, for one given twice.
+std::string missing_shards(const std::vector<NamedRun> &documents, bool may_repeat) {
+    std::map<int, std::string> files; // by the shard's index, from 1
+    int count = 0;                    // of all shards; 0: not known yet
     for (const NamedRun &document : documents) {
         const auto text = document.run.conditions.find("shard");
         if (text == document.run.conditions.end())
             return "";
-        for (const std::string &one : split(text->second, ", ")) { // several where some were joined before
+        for (const std::string &one : split(text->second, ", ")) { // several in a document that was joined
             const Shard shard = parse_shard(one);
             if (count != 0 && shard.count != count)
                 throw UsageError("merge: " + document.file + " is shard " + one + ", others are of " +
@@ -37,15 +37,15 @@ std::string missing_shards(const std::vector<NamedRun> &documents, bool twice) {
                                  "; give those of one number, for example shards/*_of_" +
                                  std::to_string(count) + ".jsonl");
             count = shard.count;
-            const auto [first, fresh] = there.emplace(shard.index, document.file);
-            if (!fresh && !twice)
+            const auto [first, is_new] = files.emplace(shard.index, document.file);
+            if (!is_new && !may_repeat)
                 throw UsageError("merge: shard " + one + " was given twice, in " + first->second + " and " +
                                  document.file + "; give it once, or --newest to take what is newer of both");
         }
     }
     std::vector<std::string> missing;
     for (int i = 1; i <= count; ++i)
-        if (!there.contains(i))
+        if (!files.contains(i))
             missing.push_back(std::to_string(i) + "/" + std::to_string(count));
     return join(missing);
 }

@@ -39,14 +39,14 @@
 namespace convcast::cli {
 namespace {
 
-/// Images that a call may have at most.
+/// How many images a call of the network may have at most.
 int most_batch(const Network &network) {
     return static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max()));
 }
 
 constexpr int any_int = std::numeric_limits<int>::max();
 
-/// What keeps a call from having more images.
+/// Words of a refusal: which tensor of the network keeps a call from having more than most_batch images.
 std::string why_most(const Network &network) {
     const auto largest = largest_tensor(network);
     return fmt::format("{}, {} an image, may have 2^31 numbers at most",
@@ -54,8 +54,9 @@ std::string why_most(const Network &network) {
                        to_text(largest ? network.operators[*largest].output : network.input));
 }
 
-/// Nothing that was asked is passed over in silence.
-void refuse_questions(const Arguments &arguments) {
+/// Throws UsageError for options that ask of shapes what cannot be asked of a network, since nothing that was
+/// asked is passed over in silence. The message shows the network's first convolution as an example.
+void refuse_options_of_shapes(const Arguments &arguments) {
     const Network network = without_losses(asked_network(arguments));
     const std::vector<ScheduledLaunch> schedule =
         schedule_of(network, 1, [](const ConvShape &) { return false; });
@@ -67,6 +68,7 @@ void refuse_questions(const Arguments &arguments) {
                                     : ", for example the network's first one: --shape " + first->shape->id());
 }
 
+/// The launches of a forecast as a file for --schedule.
 std::string schedule_document(const PlannedNetwork &plan, const AskedNetwork &asked) {
     Schedule schedule = schedule_of(plan);
     schedule.note = fmt::format("{}, batch {}: {} forecast for {} by convcast {}\nGrammar: docs/networks.md",
@@ -75,21 +77,23 @@ std::string schedule_document(const PlannedNetwork &plan, const AskedNetwork &as
     return to_text(schedule);
 }
 
+// In this file `forecast` is what plan_network made: one case, with its time and the optional sums of it.
+
 Seconds time_of(const NetworkRun &forecast) {
     return *forecast.first().forecast_s();
 }
 
-/// Of the launches' times together, which on several streams is more than the network takes.
-Seconds all_of(const NetworkRun &forecast) {
-    const NetworkCase &its = forecast.first();
-    return *its.convolutions_s + *its.dense_s + *its.others_s;
+/// The sum of the launches' times: on several streams it is more than the network takes.
+Seconds time_of_launches(const NetworkRun &forecast) {
+    const NetworkCase &network = forecast.first();
+    return *network.convolutions_s + *network.dense_s + *network.others_s;
 }
 
 std::string share_text(double share) {
     return percent_text(share, 1);
 }
 
-/// What the layers' multiply-adds would take; a bound of the network only where nothing multiplies less.
+/// The forecast beside the layers' multiply-adds at the full rate, no bound where Winograd does fewer.
 std::string light_words(const NetworkRun &forecast) {
     const std::string light = short_time(*forecast.first().light_s);
     if (time_of(forecast) < *forecast.first().light_s)
@@ -100,7 +104,8 @@ std::string light_words(const NetworkRun &forecast) {
                        time_of(forecast) / *forecast.first().light_s, light);
 }
 
-/// What a network's convolutions leave out unless --strategy names it; "" where nothing is left out.
+/// Says that strategies on tensor cores are left out, if one of the network's convolutions could take one; ""
+/// if not, and where --strategy or --schedule says what to take.
 std::string left_out_words(const NetworkRun &forecast, const AskedNetwork &asked) {
     if (!asked.question.strategies.empty() || asked.question.schedule)
         return "";
@@ -113,7 +118,8 @@ std::string left_out_words(const NetworkRun &forecast, const AskedNetwork &asked
     return "";
 }
 
-/// What was recorded of the network with this batch, on this GPU, strategies chosen by the forecast.
+/// The recorded time of the network with this batch on this GPU; "" where there is none, or where the
+/// question names strategies or a schedule, which the recording did not have.
 std::string recorded_words(const NetworkRun &forecast, const AskedNetwork &asked) {
     if (!asked.question.strategies.empty() || asked.question.schedule)
         return "";
@@ -126,9 +132,10 @@ std::string recorded_words(const NetworkRun &forecast, const AskedNetwork &asked
                                 change_text(time_of(forecast) / known->time_s - 1.0, 1), known->recording);
 }
 
+/// The lines above the table of launches: the time, and what it is compared with.
 std::string heading(const NetworkRun &forecast, const AskedNetwork &asked) {
     const NetworkCase &its = forecast.first();
-    const Seconds time = time_of(forecast), all = all_of(forecast);
+    const Seconds time = time_of(forecast), all = time_of_launches(forecast);
     std::string text =
         bold(fmt::format("{} on {}, batch {}", forecast.network, asked.title, its.batch)) + "\n";
     const auto add = [&](const std::string &line) { text += wrapped(line, 2); };
@@ -151,8 +158,8 @@ std::string heading(const NetworkRun &forecast, const AskedNetwork &asked) {
     return text + "\n";
 }
 
-/// The launches that take longest, longest first; all as they are where no number is asked.
-NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
+/// The run with its --top-nodes longest launches alone, longest first; without that option as it is.
+NetworkRun longest_launches(NetworkRun run, const Arguments &arguments) {
     if (!arguments.has("top-nodes"))
         return run;
     const int wanted = arguments.integer("top-nodes", 1, 1, std::numeric_limits<int>::max());
@@ -162,7 +169,7 @@ NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
     return run;
 }
 
-/// What the nodes add up to, and what is not shown of them.
+/// Lines below the table of the launches `shown`: how many are not, what all add up to, the memory.
 std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     const NetworkCase &its = forecast.first();
     std::string text;
@@ -173,8 +180,9 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     if (const auto left = std::ssize(its.launches) - std::ssize(shown.first().launches); left > 0)
         add(fmt::format("and {} more, {} of the time", left, share_text(1.0 - share)));
     add(unknown_words(forecast));
-    const Seconds gaps = its.gaps_s.value_or(Seconds()), all = all_of(forecast), time = time_of(forecast);
-    const bool at_once = all - time >= Seconds(1e-9); // beyond rounding
+    const Seconds gaps = its.gaps_s.value_or(Seconds()), all = time_of_launches(forecast),
+                  time = time_of(forecast);
+    const bool at_once = all - time >= Seconds(1e-9); // a smaller difference is rounding
     add(fmt::format("nodes {}, between launches {}, {}total {}; the time of a node has what passes before it",
                     short_time(all - gaps), short_time(gaps),
                     at_once ? "less " + short_time(all - time) + " that run at once, " : "",
@@ -190,6 +198,7 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     return text;
 }
 
+/// A line for each change that was tried: the network's time with it, and by how much that differs.
 std::string what_if_text(const NetworkRun &forecast) {
     std::string text =
         "\n" + wrapped(forecast.first().chosen_s ? "what would change it, with this schedule:"
@@ -207,6 +216,8 @@ std::string what_if_text(const NetworkRun &forecast) {
     return text;
 }
 
+/// For `choose`: a table of the strategies of each shape of a convolution, below the layers that have it.
+/// Where the first, which is taken, is not the fastest, it says why.
 std::string candidates_text(const NetworkRun &forecast) {
     std::string text;
     std::set<std::string> shown;
@@ -238,7 +249,7 @@ std::string candidates_text(const NetworkRun &forecast) {
     return text;
 }
 
-/// A launch a row; `candidates`: the strategies of each convolution instead, fastest first.
+/// For CSV and Markdown: a row for each launch, or, with `candidates`, for each strategy it could take.
 Table network_sheet(const NetworkRun &forecast, bool candidates) {
     Table sheet{{{"network"},
                  {"batch", As::number},
@@ -277,7 +288,7 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
 int answer(const PlannedNetwork &plan, const AskedNetwork &asked, const Arguments &arguments,
            const std::string &text) {
     const NetworkRun &forecast = plan.forecast;
-    const Table sheet = network_sheet(dearest(forecast, arguments), arguments.verb() == "choose");
+    const Table sheet = network_sheet(longest_launches(forecast, arguments), arguments.verb() == "choose");
     const auto markdown = [&] {
         const std::string recorded = recorded_words(forecast, asked);
         return to_markdown(sheet) +
@@ -325,13 +336,13 @@ int asked_images(const Arguments &arguments, const Network &network) {
 }
 
 Network asked_network(const Arguments &arguments) {
-    static std::map<std::string, Network> read; // by what was given
+    static std::map<std::string, Network> read; // by the value of --network
     const std::string name = arguments.text("network", "");
     if (const auto found = read.find(name); found != read.end())
         return found->second;
     const std::vector<std::string> shipped = shipped_networks();
     const bool ships = std::ranges::find(shipped, name) != shipped.end();
-    // What has the ending of a file or lies in a folder is no name: reading it says what is wrong.
+    // A word that ends as a file or has a folder is no name: reading it says that there is no such file.
     const bool is_file = name == "-" || file_exists(name) || name.find('/') != std::string::npos ||
                          std::ranges::any_of(std::array{".onnx", ".json", ".gz"},
                                              [&](const char *end) { return name.ends_with(end); });
@@ -367,7 +378,7 @@ std::int64_t images_of(const ScheduleReading &reading, std::int64_t most, const 
 NetworkRun AskedNetwork::documented(NetworkRun run) const {
     run.conditions.merge(conditions_of(knowledge));
     run.conditions["version"] = producer().version;
-    if (question.schedule) // by what it says, however it is written
+    if (question.schedule) // hashed as we write it, so that blanks and comments make no difference
         run.conditions["schedule"] = "given, content " + content_hash({to_text(question.schedule->schedule)});
     return run;
 }
@@ -397,6 +408,7 @@ AskedNetwork read_asked_network(const Arguments &arguments, GpuVariant gpu,
 
 namespace {
 
+/// "943 us (940 us to 951 us)"
 std::string with_spread(Seconds time, Seconds low, Seconds high) {
     return fmt::format("{} ({} to {})", short_time(time), short_time(low), short_time(high));
 }
@@ -405,6 +417,7 @@ std::string with_spread(const std::optional<TimeSpread> &time) {
     return time ? with_spread(time->median_s, time->p05_s, time->p95_s) : "-";
 }
 
+/// The lines above the table of a measured network. What was verified has no reason; measured, it was traced.
 std::string whole_heading(const NetworkRun &run) {
     const NetworkCase &its = run.first();
     std::string text =
@@ -429,7 +442,7 @@ std::string whole_heading(const NetworkRun &run) {
                        with_spread(its.traced->stream_s));
 }
 
-/// The whole network with the launches of its forecast, or of a schedule.
+/// Runs the whole network with the launches of its forecast, or of a schedule. Returns the exit code.
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
     arguments.refuse_options_of("network without ladder");
     check_writable(arguments.text("output", "-"));
@@ -439,13 +452,13 @@ int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading>
     PlannedNetwork plan = asked.plan();
     if (const auto why = why_not_whole(plan.network))
         arguments.refuse(*why);
-    plan.forecast.first().reason.reset(); // whether it fits the GPU at hand says
+    plan.forecast.first().reason.reset(); // that it does not fit the memory: the GPU at hand may have more
     NetworkRun run =
         run_whole_on_device(plan, arguments.integer("device"), arguments.text("save-tensors", ""));
     return write_network(arguments, asked.documented(run), whole_heading(run) + table(launches_table(run)));
 }
 
-/// The network on each GPU, number of SMs or supposed number, held against the first.
+/// Prints the network's times on several GPUs or settings, with the changes against the first. Returns 0.
 int compare_variants(const std::vector<GpuVariant> &variants, const Arguments &arguments,
                      const std::optional<ScheduleReading> &schedule) {
     arguments.refuse_options_of("networks");
@@ -492,7 +505,7 @@ int predict_network(const Arguments &arguments) {
     if (!ladder && arguments.has("devices"))
         return predict_scaling(arguments);
     if (!ladder)
-        refuse_questions(arguments);
+        refuse_options_of_shapes(arguments);
     auto schedule = asked_schedule(arguments);
     if (ladder || names_rungs(schedule))
         return predict_ladder(arguments, schedule);
@@ -504,14 +517,14 @@ int predict_network(const Arguments &arguments) {
         read_asked_network(arguments, std::move(variants.front()), std::move(schedule));
     const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
-    const NetworkRun shown = dearest(forecast, arguments);
+    const NetworkRun shown = longest_launches(forecast, arguments);
     return answer(plan, asked, arguments,
                   heading(forecast, asked) + table(launches_table(shown)) + totals_text(forecast, shown) +
                       what_if_text(forecast) + "\n" + assumptions_text(forecast));
 }
 
 int choose_network(const Arguments &arguments) {
-    refuse_questions(arguments);
+    refuse_options_of_shapes(arguments);
     AskedNetwork asked =
         read_asked_network(arguments, asked_gpu(arguments, "--network",
                                                 "; `convcast predict --network` sets several side by side"));

@@ -20,57 +20,58 @@
 
 namespace convcast::cli {
 
-/// The network of --network, read once however often it is asked: it may come through a pipe.
+/// The network of --network, a name or a file. A file is read once however often this is called, since it may
+/// come through a pipe. Throws UsageError for an unknown name, InputError for a file that is none.
 Network asked_network(const Arguments &arguments);
 
-/// Images of a call by --batch, no more than the network can have.
+/// The images of a call by --batch, or 1. Throws UsageError where the network cannot have so many.
 int asked_images(const Arguments &arguments, const Network &network);
 
-/// The text of a network file, or the bytes of an ONNX file; `shown` is its name in messages, `folder` where
-/// it lies. Throws InputError.
+/// Reads `text`, a network file or the bytes of an ONNX file named `shown`, and says remarks on it. `folder`
+/// is where it lies; absent for standard input. Throws InputError.
 Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments,
                         const std::optional<std::string> &folder = std::nullopt);
-/// The same of a file; - is standard input.
+/// The same for the file `name`; - is standard input.
 Network network_of_file(const std::string &name, const Arguments &arguments);
 
-/// The document of the forecast of --network on a GPU.
+/// The forecast of --network on a GPU, as a document with its conditions.
 NetworkRun forecast_of_network(const Arguments &arguments, GpuVariant gpu);
 
-/// The forecast of the network, whole, of its ladder or on several GPUs, as text, or as a document by --json
-/// and -o. Returns the exit code.
+// The answers below are printed or written to -o. Each function returns the exit code; of those that run
+// something it is 1 where a result is wrong.
+
+/// `predict --network`: forecasts the whole network, its ladder, its training, or steps on several GPUs.
 int predict_network(const Arguments &arguments);
 
-/// The strategies of its convolutions, the `--top` first of each.
+/// `choose --network`: the strategies of the network's convolutions, the --top first of each shape.
 int choose_network(const Arguments &arguments);
 
-/// The rungs of the network's ladder on the GPU at hand, its training with --data, or the whole network where
-/// it has no ladder: verified and timed. 1 where a result is wrong.
+/// `run --network`: verifies and times on the GPU at hand the rungs of the network's ladder, or the whole
+/// network where it has no ladder or the schedule is of the whole network. With --data it trains.
 int run_network(const Arguments &arguments);
 
-/// --ladder, or --training: the forecast of every rung, of those that train, or of those that a schedule
-/// names. Returns the exit code.
+/// `predict --network` with --ladder or --training: forecasts all rungs, those that train, or a schedule.
 int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule);
 
-/// The rungs of the network's ladder, or those that a schedule names, on the GPU at hand; with --data its
-/// training. 1 where a result is wrong.
+/// Verifies and times the ladder's rungs, or the scheduled ones, on the GPU at hand; with --data it trains.
 int run_ladder(const Arguments &arguments, const Network &network,
                const std::optional<ScheduleReading> &schedule);
 
-/// --devices: forward, backward and step of each split, from the profile's matrix of copies.
+/// `predict --network` with --devices: forecasts forward, backward and step of each split over several GPUs.
 int predict_scaling(const Arguments &arguments);
 
-/// The same measured, beside the forecast, or by --rank the part of one process of several, of which rank 0
-/// alone writes and prints; with --data a training by one split. 1 where a result is wrong.
+/// `run --network` with --devices or --rank: measures the same beside the forecast. With --rank this process
+/// does the part of one rank, and rank 0 alone writes and prints. With --data it trains by one split.
 int run_scaling_network(const Arguments &arguments);
 
-/// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
-/// where --batch says otherwise.
+/// Reads what --schedule names, without comparing it with the network; absent without the option. Throws
+/// UsageError where --batch says another batch, InputError for a file that cannot be read.
 std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
 
-/// Whether it is of a ladder.
+/// Whether a schedule names rungs of a ladder, not launches of a whole network; false without a schedule.
 bool names_rungs(const std::optional<ScheduleReading> &schedule);
 
-/// The images that it says. Throws InputError if they are more than `most`, with why there can be no more.
+/// The schedule's batch. Throws InputError if it is more than `most` images, for the reason `why`.
 std::int64_t images_of(const ScheduleReading &reading, std::int64_t most, const std::string &why);
 
 /// What --network, --batch, --schedule, --strategy and the options of a profile ask.
@@ -80,25 +81,24 @@ struct AskedNetwork : GpuVariant {
     NetworkQuestion question;
 
     PlannedNetwork plan() const { return plan_network(network, profile, knowledge, question); }
-    /// The run with what its forecast is made with, and by which version, among its conditions.
+    /// Adds to the run's conditions the facts, calibration and schedule of its forecast, and our version.
     NetworkRun documented(NetworkRun run) const;
 };
+/// Throws UsageError or InputError, also for a profile without times. `schedule`: that of asked_schedule.
 AskedNetwork read_asked_network(const Arguments &arguments, GpuVariant gpu,
                                 std::optional<ScheduleReading> schedule = std::nullopt);
 
-/// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
-/// differently.
+/// Trains on the IDX files of --data or on generated images. 1 where GPU and CPU classify differently.
 int train_network(const Arguments &arguments, const Network &network, TrainedOn on);
 
-/// The cases of a ladder, or of steps on GPUs, with what is known of each: forecast, measured, published.
-/// `gpu` names the GPU of the times.
+/// A table of a ladder's cases, or of steps on several GPUs, with all their times. `gpu`: for the heading.
 std::string cases_text(const NetworkRun &run, const std::string &gpu);
 
-/// What its forecasts assume, a paragraph each.
+/// What the forecasts of the run assume, a paragraph each.
 std::string assumptions_text(const NetworkRun &run);
 
-/// Writes the run in the format that is asked for: as text, as `others` say, or else as a document, which
-/// says which version made it. Returns the exit code.
+/// Writes the run to -o in the format that is asked for: `text`, the text that `others` makes of a format, or
+/// else a document, which says which version made it. Returns the exit code.
 int write_network(const Arguments &arguments, NetworkRun run, const std::string &text,
                   const std::map<Format, std::function<std::string()>> &others = {});
 

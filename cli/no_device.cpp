@@ -12,6 +12,7 @@
 namespace convcast::cli {
 namespace {
 
+// What every function of cli/device.hpp that needs CUDA throws.
 const std::string why = "this convcast was built without the CUDA toolkit; it predicts, chooses, reports and "
                         "reads recorded samples "
                         "(`convcast measure --from-raw SAMPLES`). To measure, compile and run, install CUDA "

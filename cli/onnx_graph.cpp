@@ -18,7 +18,7 @@
 namespace convcast::cli {
 namespace {
 
-/// Where the reader stands in a build folder and where it is installed; empty if in neither.
+/// The path of convcast-onnx, in a build folder or as installed; "" where it is in neither.
 std::string reader_program() {
     for (const char *place : {"convcast-onnx", "../libexec/convcast/convcast-onnx"})
         if (const std::string program = program_folder() / place; ::access(program.c_str(), X_OK) == 0)
@@ -63,12 +63,12 @@ OnnxGraph read_onnx(const std::string &bytes, const std::string &file, const std
 
 std::vector<std::string> remarks_on_files(const OnnxGraph &graph, const std::string &file,
                                           const std::optional<std::string> &folder) {
-    std::set<std::string> named;
+    std::set<std::string> names; // of files; "" where the ONNX file names none
     for (const OnnxTensor &tensor : graph.tensors)
         if (tensor.external)
-            named.insert(*tensor.external);
+            names.insert(*tensor.external);
     std::vector<std::string> outside, missing;
-    for (const std::string &name : named) {
+    for (const std::string &name : names) {
         const std::filesystem::path path(name), plain = path.lexically_normal();
         const bool leaves = path.empty() || path.is_absolute() || *plain.begin() == "..";
         std::error_code ignored;

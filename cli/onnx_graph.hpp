@@ -15,13 +15,12 @@ bool reads_onnx();
 /// What to type where it is not.
 extern const char *const how_to_read_onnx;
 
-/// `input_size`, "640x640" or "": height and width of the input where the file leaves them open. Throws
-/// InputError where the bytes are no model, or convcast-onnx is not there.
+/// The graph in the bytes of an ONNX file, `file` in messages, by convcast-onnx. `input_size`, "640x640" or
+/// "": its input's height and width where open. Throws InputError for no model, or without convcast-onnx.
 OnnxGraph read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size);
 
-/// What is to say of the files beside an ONNX file that its weights lie in: those that are not there, and
-/// those outside its folder. None is opened: a forecast needs the sizes of weights alone. Without a folder,
-/// as of standard input, nothing is looked for.
+/// Remarks on the files with an ONNX file's weights, if missing or outside its `folder`. None is opened: a
+/// forecast needs only sizes of weights. Without a folder, as for standard input, none is looked for.
 std::vector<std::string> remarks_on_files(const OnnxGraph &graph, const std::string &file,
                                           const std::optional<std::string> &folder);
 

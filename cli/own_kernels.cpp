@@ -18,7 +18,7 @@
 namespace convcast::cli {
 namespace {
 
-/// More would take minutes.
+/// Kernels times shapes; compiling more would take minutes.
 constexpr std::size_t most_compiled_for_forecasts = 50;
 
 } // namespace
@@ -27,10 +27,10 @@ std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::v
                                         const GpuProfile &profile) {
     std::vector<OwnKernel> kernels;
     const std::vector<std::string> files = arguments.texts("kernel"), launches = arguments.texts("launch");
-    std::size_t next = 0;
+    std::size_t next = 0; // the launch of the next FILE.cu; a launch file FILE.json has its own
     for (const std::string &file : files) {
-        const bool says_itself = file.ends_with(".json");
-        const std::string launch = !says_itself && next < launches.size() ? launches[next++] : "";
+        const bool is_launch_file = file.ends_with(".json");
+        const std::string launch = !is_launch_file && next < launches.size() ? launches[next++] : "";
         OwnKernel kernel = read_own_kernel(file, launch);
         for (const OwnKernel &other : kernels)
             if (other.name == kernel.name)
@@ -40,7 +40,7 @@ std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::v
         try {
             const Gpu gpu(profile);
             for (const AskedShape &asked : shapes)
-                (void)own_launch(kernel, asked.shape, gpu);
+                (void)own_launch(kernel, asked.shape, gpu); // throws where it has no value
         } catch (const UsageError &error) {
             throw UsageError("--kernel " + file + ": " + error.what());
         }
@@ -76,11 +76,11 @@ bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<As
                 kernel.compiled[tasks[i].shape.id()] = {*checked[i].registers,
                                                         checked[i].static_shared_bytes.value_or(0)};
             else if (checked[i].threads &&
-                     checked[i].problem && // else its forecast says why there is no launch
+                     checked[i].problem && // without threads there is no launch: its forecast says why
                      std::ranges::find(problems, *checked[i].problem) == problems.end())
                 note(problems.emplace_back(*checked[i].problem));
         }
-    } catch (const GpuError &) { // no compiler here: the forecast says what it assumes
+    } catch (const GpuError &) { // no NVRTC here: the forecast says what it assumes instead
     }
     return problems.empty();
 }
@@ -99,7 +99,7 @@ void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge
 
 namespace {
 
-/// Leaves out times of shapes that were not asked, and says so.
+/// Removes the times of shapes that were not asked, and says so on standard error.
 void keep_asked(std::vector<Case> &added, const std::vector<AskedShape> &asked) {
     std::vector<std::string> shapes, strangers;
     for (const AskedShape &one : asked)
@@ -118,7 +118,7 @@ void keep_asked(std::vector<Case> &added, const std::vector<AskedShape> &asked) 
                      did_you_mean(strangers.front(), shapes)));
 }
 
-/// Behind the other cases of its shape, with its name and count.
+/// Inserts a time behind the other cases of its shape, or at the end, with its layer's name and count.
 void insert_beside(std::vector<Case> &cases, Case item, const std::vector<AskedShape> &asked) {
     for (const AskedShape &one : asked)
         if (one.shape.id() == item.shape) {
@@ -132,8 +132,8 @@ void insert_beside(std::vector<Case> &cases, Case item, const std::vector<AskedS
 
 } // namespace
 
-void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile,
-                   const std::vector<AskedShape> *asked) {
+void add_external_times(std::vector<Case> &cases, const Arguments &arguments, const GpuProfile *profile,
+                        const std::vector<AskedShape> *asked) {
     std::vector<Case> added;
     for (const std::string &text : arguments.texts("time"))
         added.push_back(parse_elsewhere(text, "--time"));
@@ -142,26 +142,33 @@ void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const G
             added.push_back(std::move(item));
     if (asked != nullptr)
         keep_asked(added, *asked);
-    std::map<std::pair<std::string, std::string>, std::size_t> places;
-    for (std::size_t i = 0; i < cases.size() && !added.empty(); ++i)
-        if (is_elsewhere(cases[i]))
-            places.emplace(std::pair(cases[i].shape, *cases[i].baseline), i);
-    for (Case &item : added) {
-        if (profile != nullptr)
+    if (added.empty())
+        return;
+    // A case of a time measured elsewhere is a baseline: `baseline` is there for all that are dereferenced.
+    if (profile != nullptr)
+        for (Case &item : added)
             item.prediction =
                 predict_baseline(*item.baseline, ConvShape::parse(item.shape), *profile).prediction;
-        if (asked != nullptr) {
-            std::erase_if(cases, [&](const Case &other) { // given anew
+    if (asked != nullptr) {
+        for (Case &item : added) {
+            std::erase_if(cases, [&](const Case &other) { // replaced
                 return other.shape == item.shape && other.baseline == item.baseline;
             });
             insert_beside(cases, std::move(item), *asked);
-            continue;
         }
-        const auto [place, fresh] = places.emplace(std::pair(item.shape, *item.baseline), cases.size());
-        if (fresh)
+        return;
+    }
+    // A document may have very many cases: here a map finds the one that is replaced, in its place.
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+        if (is_elsewhere(cases[i]))
+            places.emplace(std::pair(cases[i].shape, *cases[i].baseline), i);
+    for (Case &item : added) {
+        const auto [place, is_new] = places.emplace(std::pair(item.shape, *item.baseline), cases.size());
+        if (is_new)
             cases.push_back(std::move(item));
         else
-            cases[place->second] = std::move(item); // given anew
+            cases[place->second] = std::move(item);
     }
 }
 

@@ -29,7 +29,7 @@
 namespace convcast::cli {
 namespace {
 
-/// The word of --gpu for a GPU of this name.
+/// What to type for a GPU of this name: "--gpu h200", or how to get a profile of it where none ships.
 std::string gpu_word(const std::string &name) {
     for (const std::string &id : shipped_profiles())
         if (find_profile(id).name == name)
@@ -37,14 +37,14 @@ std::string gpu_word(const std::string &name) {
     return "--gpu FILE, with a profile that `convcast measure -o FILE` or `convcast adapt` made on it";
 }
 
-/// How a part of a study {0} or a network {0} is measured, of a ladder with {1} images a call.
+/// How a part of the study or network {0} is measured, of a ladder with {1} images a call.
 struct Measuring {
-    const char *words; ///< of `convcast run`
-    const char *given; ///< what whoever measures adds
-    const char *file;
+    const char *words; ///< behind `convcast run`
+    const char *given; ///< further words, which depend on the paper or on the user's files: for messages
+    const char *file;  ///< the name of the recording
 };
 constexpr std::array<Measuring, 5> ways_to_measure = {{
-    // in the order of RecordedPart
+    // in the order of RecordedPart: study, settings, ladder, steps, training
     {"--study {0} --choose 3", "", "{0}.json.gz"},
     {"--study {0}", " --strategy SETTING ...", "{0}_settings.json.gz"},
     {"--network {0} --batch {1}", "", "ladder_{0}_b{1}.json"},
@@ -64,13 +64,15 @@ const Measuring &way_to_measure(const RecordedOf &of) {
     return ways_to_measure[static_cast<std::size_t>(of.part)];
 }
 
-/// The command that measures a part of a study or a network.
+/// The command that measures a part of a study or a network, as messages show it.
 std::string command_of(const RecordedOf &of) {
     const Measuring &way = way_to_measure(of);
     return "convcast run " + filled_in(way.words, of) + way.given + " -o new.json" +
            (is_of_network(of) ? "" : ".gz");
 }
 
+/// Throws InputError for a recording of another GPU, of a part of its SMs, or that no page can use. A
+/// recording that has no `why_not` has a part.
 void check_recording(const Recording &recording, const GpuProfile &ours) {
     const auto refuse = [&](const std::string &why) { throw InputError(recording.file, why); };
     const bool usable = recording.why_not.empty();
@@ -89,10 +91,10 @@ void check_recording(const Recording &recording, const GpuProfile &ours) {
                command_of(recording.of.front()));
 }
 
-/// Refuses what another version of the program measured, unless it ships with this one.
+/// Throws InputError for a recording by another version of the program, unless it ships with this one.
 void check_version(const Recording &recording, const std::string &file) {
     const DeviceCode here = device_code_here();
-    const std::string version = producer().version, code = here.*recording.part;
+    const std::string version = producer().version, code = here.*recording.part; // of the kernels it is of
     const bool same_code = recording.code == code;
     if ((same_code && (recording.version.empty() || recording.version == version)) ||
         (file != "-" && is_shipped_recording(read_file(file))))
@@ -109,13 +111,14 @@ void check_version(const Recording &recording, const std::string &file) {
             same_code ? "" : ", so its times are of other kernels", command_of(recording.of.front())));
 }
 
+/// Which part of a study a recording has: all strategies, or settings of the paper alone.
 RecordedPart part_of(const Recording &recording, const std::string &study) {
     return std::ranges::find(recording.of, RecordedOf{RecordedPart::study, study}) == recording.of.end()
                ? RecordedPart::settings
                : RecordedPart::study;
 }
 
-/// What --data gives: the folder by the network.
+/// The folders of --data NETWORK=FOLDER, by network. Throws UsageError for one not among `networks`.
 std::map<std::string, std::string> data_folders(const Arguments &arguments,
                                                 const std::set<std::string> &networks) {
     std::map<std::string, std::string> folders;
@@ -137,13 +140,14 @@ std::map<std::string, std::string> data_folders(const Arguments &arguments,
     return folders;
 }
 
-/// What the items ask of a study: all strategies and baselines, and the settings of its paper.
+/// What the items of papers ask of a study.
 struct AskedStudy {
-    std::set<std::string> settings;
-    bool all = false;
+    std::set<std::string> settings; ///< settings of the paper
+    bool all = false;               ///< all strategies and baselines
 };
 
-/// Every study of the papers. An item whose settings are strategies without knobs needs no others.
+/// What is asked of every study of the papers. All strategies are asked by items without settings, and by
+/// those with knobs in a setting, which are compared with the others.
 std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
     std::map<std::string, AskedStudy> studies;
     for (const Paper &paper : papers)
@@ -160,13 +164,13 @@ std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
     return studies;
 }
 
-/// The command that measures a part now, with further words.
+/// The command that measures a part now into a file in `folder`, with the words `more`.
 PlannedRun planned_run(const RecordedOf &of, const std::vector<std::string> &more, const Arguments &arguments,
                        const std::filesystem::path &folder) {
     const Measuring &way = way_to_measure(of);
     PlannedRun run{of, split(filled_in(way.words, of), ' '), (folder / filled_in(way.file, of)).string()};
     std::vector<std::string> device = {"--device", std::to_string(arguments.integer("device"))};
-    if (of.part == RecordedPart::steps) // which names its own two
+    if (of.part == RecordedPart::steps) // its words have --devices
         device.clear();
     for (const std::vector<std::string> &part :
          {more, {"--gpu", arguments.text("gpu")}, device, {"-o", run.file}})
@@ -183,7 +187,7 @@ DeviceCode device_code_here() {
 Recording given_recording(const std::string &file, const GpuProfile &ours) {
     const NamedDocument named = look_at(shipped_file(file));
     if (!file_exists(named.name) && named.name != "-")
-        (void)read_file(named.name); // which says why it cannot
+        (void)read_file(named.name); // throws: its message says why there is no such file
     const bool network = named.is_a("network_run");
     if (!network && !named.is_a("run"))
         throw InputError(named.shown,
@@ -201,8 +205,9 @@ Recording given_recording(const std::string &file, const GpuProfile &ours) {
 }
 
 void refuse_twice(const std::vector<Recording> &recordings) {
-    // A setting of the paper may be one that the model chooses too: what is of the same part is there twice.
-    std::map<std::pair<RecordedPart, std::string>, const Recording *> first;
+    // The same setting may be in two parts of a study, since the model may choose a setting of the paper too:
+    // only what is in the same part twice is refused.
+    std::map<std::pair<RecordedPart, std::string>, const Recording *> first; // who has it first
     const auto add = [&](const Recording &recording, RecordedPart part, const std::string &what,
                          const char *or_else) {
         const auto [at, fresh] = first.try_emplace({part, what}, &recording);
@@ -225,33 +230,33 @@ void refuse_twice(const std::vector<Recording> &recordings) {
 MeasurePlan plan_to_measure(const std::vector<Paper> &papers, const std::set<RecordedOf> &asked,
                             const std::vector<Recording> &given, const GpuProfile &ours,
                             const Arguments &arguments, const std::filesystem::path &folder) {
-    // As in the recording that the page of several GPUs was made with.
+    // The batches of the shipped recording of steps, from which the page of several GPUs was made.
     const std::string batches_of_steps = "512,1024,2048,4096,8192,16384,32768,65536,131072";
-    std::set<RecordedOf> there;
-    std::set<std::string> trained;
+    std::set<RecordedOf> recorded;
+    std::set<std::string> trained; // networks whose training is asked
     for (const Recording &recording : given)
-        there.insert(recording.of.begin(), recording.of.end());
+        recorded.insert(recording.of.begin(), recording.of.end());
     for (const RecordedOf &of : asked)
         if (of.part == RecordedPart::training)
             trained.insert(of.name);
     const std::map<std::string, std::string> data = data_folders(arguments, trained);
     MeasurePlan plan;
     const auto add = [&](const RecordedOf &of, const std::vector<std::string> &more) {
-        if (!there.contains(of))
+        if (!recorded.contains(of))
             plan.runs.push_back(planned_run(of, more, arguments, folder));
     };
-    for (const auto &[study, its] : studies_of(papers)) {
-        if (its.all)
+    for (const auto &[study, parts] : studies_of(papers)) {
+        if (parts.all)
             add({RecordedPart::study, study}, {});
         std::vector<std::string> settings;
-        for (const std::string &setting : its.settings)
+        for (const std::string &setting : parts.settings)
             settings.insert(settings.end(), {"--strategy", setting});
         if (!settings.empty())
             add({RecordedPart::settings, study}, settings);
     }
     for (const RecordedOf &of : asked) {
         const auto leave_out = [&](const std::string &why) {
-            if (!there.contains(of))
+            if (!recorded.contains(of))
                 plan.left_out.push_back(to_text(of) + ": " + why);
         };
         if (of.part == RecordedPart::ladder)

@@ -25,6 +25,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,7 +40,10 @@ std::string words_or_dash(const std::optional<Regime> &regime) {
     return regime ? words_of(*regime) : "-";
 }
 
-std::string how(const Term &term) {
+/// How the children of a term are combined, to stand behind its formula: "fill + (9 - 1) * step + drain",
+/// "2.00-norm", "sum"; "" of a leaf. A queue and one of jobs that are alike read the same; their formulas
+/// tell them apart. A term has the `count` or `exponent` that its kind needs.
+std::string combination_text(const Term &term) {
     switch (term.kind) {
     case TermKind::leaf:
         return "";
@@ -61,7 +65,8 @@ std::string how(const Term &term) {
     return name_of(term.kind);
 }
 
-/// Columns that the names of a tree take, indented by their depth.
+/// Columns that the widest name of a tree takes, with an indent of two for each level. `depth` is the level
+/// of `term`, and levels from `most` on are not shown.
 std::size_t name_width(const Term &term, int depth, int most) {
     std::size_t width = static_cast<std::size_t>(depth) * 2 + shown_width(term.name);
     if (depth + 1 < most)
@@ -70,11 +75,15 @@ std::size_t name_width(const Term &term, int depth, int most) {
     return width;
 }
 
+/// Appends a line for the term and, indented below it, lines for its children: name, time, formula. `names`
+/// is the width of the column of names; `depth` and `most` are as above.
 void append_term(std::string &out, const Term &term, int depth, int most, std::size_t names) {
+    constexpr std::size_t widest_lead = 58; // leaves formulas 42 of the 100 columns that a page has
     const std::string lead =
         fmt::format("    {:<{}}{:>10}  ", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name,
                     names, short_time(term.value_s));
-    out += headed(lead, term.formula + how(term), std::min<std::size_t>(shown_width(lead), 58));
+    out += headed(lead, term.formula + combination_text(term),
+                  std::min<std::size_t>(shown_width(lead), widest_lead));
     if (depth + 1 >= most)
         return;
     for (const Term &child : term.children)
@@ -90,6 +99,8 @@ std::string count(double number) {
     return grouped(std::llround(number));
 }
 
+/// Chang's Table 1 with this GPU's numbers. The rules must have N_FMA and V_s; the profile has the latency,
+/// the bandwidth and the clock that they were made of.
 std::vector<RuleLine> table1_lines(const Rules &rules, const GpuProfile &profile) {
     const GpuLimits &limits = profile.limits;
     const double bytes = rules.hardware_bytes.value_or(0.0);
@@ -124,6 +135,7 @@ std::vector<RuleLine> table1_lines(const Rules &rules, const GpuProfile &profile
     };
 }
 
+/// The numbers that the papers' rules give for one case, each with its meaning; absent ones have no line.
 std::vector<RuleLine> case_lines(const Rules &rules) {
     std::vector<RuleLine> lines;
     const auto line = [&](const char *name, const auto &value, const char *what) {
@@ -170,7 +182,7 @@ std::vector<RuleLine> case_lines(const Rules &rules) {
 }
 
 std::string aligned(const std::vector<RuleLine> &lines) {
-    constexpr std::size_t names = 24, numbers = 12;
+    constexpr std::size_t names = 24, numbers = 12; // columns of each
     std::string out;
     for (const RuleLine &line : lines)
         out += headed(fmt::format("    {:<{}}{:>{}}  ", line.name, names, line.value, numbers), line.instead,
@@ -178,7 +190,7 @@ std::string aligned(const std::vector<RuleLine> &lines) {
     return out;
 }
 
-/// Launch, work, opinions on the regime, and the tree of terms to `depth` levels; of a refused case nothing.
+/// What --explain prints: regimes, launch, work, and the tree of terms to `depth` levels; "" if refused.
 std::string explained(const Case &item, int depth) {
     if (item.status != Status::ok || !item.prediction)
         return "";
@@ -235,8 +247,9 @@ std::string rules_text(const Rules &rules, const GpuProfile &profile) {
 
 // ---- answers ----
 
-/// Without the assumptions that all cases have in common, which stand once below them.
-std::string behind(const Case &item, const Question &question, const Arguments &arguments) {
+/// What stands below a case's verdict: terms by --explain, the papers' rules by --rules or where there is no
+/// forecast, its timeline, and assumptions. Those that all cases share stand once, below all cases.
+std::string details_of(const Case &item, const Question &question, const Arguments &arguments) {
     std::string out;
     const std::optional<Rules> &rules = item.prediction ? item.prediction->rules : item.rules;
     if (arguments.has("explain"))
@@ -254,10 +267,10 @@ std::string behind(const Case &item, const Question &question, const Arguments &
     return out;
 }
 
-/// The first of the ranking, where its forecast is shorter by more than a little; else an empty case. Absent
-/// where there is no time to compare.
+/// The first case of the ranking that `choose` makes of the shape, if the forecast of `item` is more than
+/// `little` times as long; an empty case if not. Absent where `item` has no forecast time or is a baseline.
 std::optional<Case> faster_than(const Case &item, const Question &question) {
-    constexpr double little = 1.02;
+    constexpr double little = 1.02; // chosen: a smaller gain is not worth naming another setting
     if (!item.forecast_s() || !item.strategy)
         return std::nullopt;
     std::vector<Case> first =
@@ -268,10 +281,11 @@ std::optional<Case> faster_than(const Case &item, const Question &question) {
     return Case{};
 }
 
+/// The details of each row, below a heading where --explain or --rules asked for them; "" without these.
 std::string blocks(const std::vector<Row> &rows, const Arguments &arguments) {
     std::string out;
     for (const Row &row : rows) {
-        std::string block = behind(*row.item, *row.question, arguments);
+        std::string block = details_of(*row.item, *row.question, arguments);
         if (row.item->status != Status::ok)
             block = refusal_line(*row.item) + block;
         if ((arguments.has("explain") || arguments.has("rules")) && !block.empty())
@@ -283,6 +297,7 @@ std::string blocks(const std::vector<Row> &rows, const Arguments &arguments) {
     return out;
 }
 
+/// The answer for several cases: a heading, a table, details, and what to type next.
 std::string many(const std::vector<Row> &rows, const std::vector<Question> &questions,
                  const Arguments &arguments) {
     const Question &first = questions.front();
@@ -306,10 +321,11 @@ std::string many(const std::vector<Row> &rows, const std::vector<Question> &ques
     return out;
 }
 
+/// The answer for a single case: its verdict, details, and what to type next.
 std::string one(const Case &item, const Question &question, const Arguments &arguments) {
     std::string out =
         verdict(item, question, item.status == Status::ok ? faster_than(item, question) : std::nullopt);
-    out += behind(item, question, arguments);
+    out += details_of(item, question, arguments);
     out += verdict_line("total", calls_words(item));
     if (item.status == Status::ok && item.prediction->time_s && !arguments.has("explain") &&
         !arguments.has("rules"))
@@ -326,7 +342,8 @@ std::string text_of(const std::vector<Row> &rows, const std::vector<Question> &q
 
 // ---- what is asked, and how it is answered ----
 
-/// Gives a document, or a piece of one, today's forecasts beside what was measured.
+/// Replaces the forecasts of a document, or of a piece of it, by this code's, and adds times measured
+/// elsewhere. `file` names it in messages; `progress` gets the number of cases done, or a line is shown.
 void forecast_document(Run &given, const std::string &file, const Arguments &arguments,
                        const std::function<void(std::size_t)> &progress = {}) {
     const GpuProfile profile = document_profile(given, arguments, file);
@@ -338,7 +355,7 @@ void forecast_document(Run &given, const std::string &file, const Arguments &arg
     if (given_work)
         given.conditions["given"] = "work as counted";
     note_knowledge(given, knowledge);
-    add_elsewhere(given.cases, arguments, &profile);
+    add_external_times(given.cases, arguments, &profile);
     forecast_again(given, profile, knowledge,
                    given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew,
                    {.progress = progress});
@@ -346,8 +363,7 @@ void forecast_document(Run &given, const std::string &file, const Arguments &arg
         add_forecast_timelines(given.cases, profile, knowledge, arguments);
 }
 
-/// From lines to lines, piece by piece: however large the document, a piece is in memory. Returns the exit
-/// code.
+/// Forecasts a document of lines into another one, with only a piece in memory. Returns the exit code.
 int forecast_lines(const std::string &file, const std::string &output, const Arguments &arguments) {
     Progress progress("forecast", Progress::Where::terminal_after_a_while);
     std::optional<RunLineWriter> writer;
@@ -357,7 +373,7 @@ int forecast_lines(const std::string &file, const std::string &output, const Arg
         forecast_document(piece, file, arguments, [&](std::size_t in_piece) {
             progress.show(std::min(done + in_piece, of), of, "cases");
         });
-        for (Case &item : piece.cases) // which lines do not have
+        for (Case &item : piece.cases) // a document of lines has no terms
             if (item.prediction)
                 item.prediction->term.reset();
         if (!writer)
@@ -366,11 +382,11 @@ int forecast_lines(const std::string &file, const std::string &output, const Arg
         done += piece.cases.size();
         code = std::max(code, code_of(piece));
     });
-    writer->finish();
+    writer->finish(); // it is there: a document of lines has one piece at least
     return code;
 }
 
-/// Forecasts into a document of lines, some shapes at a time.
+/// Forecasts into a document of lines, some shapes at a time. Returns the exit code.
 int predict_lines(Question &question, const std::string &output, const std::optional<AskedPart> &part) {
     const bool compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
     Run piece = new_run(question, {}, part);
@@ -386,8 +402,7 @@ int predict_lines(Question &question, const std::string &output, const std::opti
     return refusals.any() || !compiled ? 1 : 0;
 }
 
-/// How many cases there may be. An answer that is not written as it comes is held in memory: throws
-/// UsageError where they are too many for that.
+/// An upper bound on the cases of the questions. Throws UsageError for more than are held in memory.
 std::size_t most_cases_held(const std::vector<Question> &questions, const Arguments &arguments) {
     std::size_t cases = 0;
     for (const Question &question : questions)
@@ -400,18 +415,18 @@ std::size_t most_cases_held(const std::vector<Question> &questions, const Argume
     return cases;
 }
 
-/// The fastest first where one shape is asked of many strategies, a time from elsewhere where it belongs;
-/// else in the order of the question.
+/// Sorts cases of one shape by time, the forecast's or, of times measured elsewhere, the measured one; those
+/// without come last. Cases of several shapes keep their order.
 void sort_by_time(std::vector<Case> &cases) {
-    const bool one =
+    const bool one_shape =
         std::ranges::all_of(cases, [&](const Case &item) { return item.shape == cases.front().shape; });
     const auto time = [](const Case &item) {
         const Measurement *cold = item.measured(L2State::cold);
         return item.prediction && item.prediction->time_s ? item.prediction->time_s->value
                : cold                                     ? cold->time_s.value
-                                                          : 1e300;
+                                                          : std::numeric_limits<double>::infinity();
     };
-    if (one)
+    if (one_shape)
         std::ranges::stable_sort(cases, [&](const Case &a, const Case &b) { return time(a) < time(b); });
 }
 
@@ -453,7 +468,7 @@ int predict(const Arguments &arguments) {
         Run document = read_document(file);
         forecast_document(document, file, arguments);
         if (as_sheet) {
-            Question asked; // what a document says of it
+            Question asked; // a row needs one; of it only the GPU is known
             asked.profile.id = document.profile_id;
             std::vector<Row> rows;
             add_rows(rows, asked, document.cases);
@@ -489,7 +504,7 @@ int predict(const Arguments &arguments) {
     for (Question &question : questions) {
         compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile) && compiled;
         std::vector<Case> &cases = answers.emplace_back(held_cases(question, {}, with_terms));
-        add_elsewhere(cases, arguments, &question.profile, &question.shapes);
+        add_external_times(cases, arguments, &question.profile, &question.shapes);
         if (arguments.has("timeline"))
             add_forecast_timelines(cases, question.profile, question.knowledge, arguments);
         if (arguments.has("diagram"))

@@ -34,14 +34,13 @@ bool on_terminal() {
     return said_as == Said::text && isatty(STDERR_FILENO) != 0;
 }
 
-/// A line of --progress json. Of progress: what is counted, how far it is, and what comes next; of anything
-/// else its text.
+/// A line of --progress json: of progress with all members but `says`, else with `time` and `says`.
 struct SaidLine {
-    std::string time; ///< "2026-11-27T13:56:09Z"
-    std::optional<std::string> progress;
-    std::optional<std::int64_t> done, total;
-    std::optional<double> left_s;
-    std::optional<std::string> next, says;
+    std::string time;                        ///< "2026-11-27T13:56:09Z"
+    std::optional<std::string> progress;     ///< what is counted: "cases"
+    std::optional<std::int64_t> done, total; ///< how many of how many
+    std::optional<double> left_s;            ///< absent also where there is too little to judge by
+    std::optional<std::string> next, says;   ///< what comes next; the text of a note
     CONVCAST_MEMBERS(SaidLine, time, progress, done, total, left_s, next, says)
 };
 
@@ -50,6 +49,7 @@ void write_line(SaidLine line) {
     std::fputs(to_line(described::write(line)).c_str(), stderr);
 }
 
+/// Columns of the terminal on standard error; 80 where it does not say a width that is of use.
 std::size_t width() {
     winsize size{};
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col : 80;
@@ -57,6 +57,7 @@ std::size_t width() {
 
 } // namespace
 
+/// Absent before 10 pieces or 10 s, both chosen: the first pieces are rarely like the others.
 std::optional<double> seconds_left(double taken_s, std::size_t done, std::size_t left) {
     constexpr std::size_t least_done = 10;
     constexpr double least_s = 10.0;

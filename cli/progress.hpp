@@ -9,14 +9,18 @@
 
 namespace convcast::cli {
 
-/// How all of this stands on standard error: as text, or as a line of JSON each for the logs of schedulers.
+/// How notes and progress stand on standard error: as text, or as lines of JSON for logs of schedulers.
 enum class Said { text, json };
+/// Sets that for the whole program; at first it is text.
 void say_as(Said said);
 
+/// A line of progress on standard error, "cases 3/40, 5 min left  n1c64...". A terminal shows it in place,
+/// until this object ends; a log gets a line at most every ten seconds.
 class Progress {
   public:
-    /// Everywhere from the start, or only on a terminal and where the work takes more than two seconds.
+    /// Shown everywhere from the start, or only on a terminal once the work has taken two seconds.
     enum class Where { everywhere, terminal_after_a_while };
+    /// `what` is counted: "cases".
     explicit Progress(std::string what, Where where = Where::everywhere)
         : what_(std::move(what)), where_(where) {}
     ~Progress();
@@ -27,8 +31,9 @@ class Progress {
   private:
     std::string what_;
     Where where_;
+    /// When show() was first called, and when a line was last shown.
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), last_{};
-    std::size_t first_ = 0;
+    std::size_t first_ = 0; ///< `done` of the first call
     bool began_ = false, drawn_ = false;
 };
 
@@ -46,10 +51,10 @@ class Patience {
 /// little to judge by: the first pieces are rarely like the others.
 std::string time_left(double taken_s, std::size_t done, std::size_t left);
 
-/// "convcast: note: ..." on a line of its own.
+/// Prints "convcast: note: TEXT" on standard error, as say does.
 void note(const std::string &text);
 
-/// On standard error, "convcast: TEXT": escaped, and in lines of the terminal that it goes to.
+/// Prints "convcast: TEXT" on standard error, without control characters, in a terminal wrapped.
 void say(const std::string &text);
 
 } // namespace convcast::cli

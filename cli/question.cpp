@@ -35,15 +35,19 @@
 namespace convcast::cli {
 namespace {
 
-/// What a document says when its cases have fewer SMs than the GPU.
+/// The condition of a document whose cases have fewer SMs than the GPU.
 constexpr const char *sms_condition = "sms";
 
-constexpr std::size_t most_swept = 100000, most_variants = 1000; ///< that a --sweep and what-ifs may make
+// Chosen: more is likely a slip in a step, and would take minutes.
+constexpr std::size_t most_swept = 100000;  ///< shapes that --sweep may make
+constexpr std::size_t most_variants = 1000; ///< GPUs times numbers of SMs times values of --set
 
+/// Where messages say that a document's number of SMs stands.
 std::string place_of_sms(const std::string &file) {
     return shown_name(file) + ": /conditions/" + sms_condition;
 }
 
+/// Adds the shapes of --shape, each with all values of every --sweep. Throws UsageError.
 void add_shapes(Question &question, const Arguments &arguments) {
     std::vector<ConvShape> shapes;
     for (const std::string &text : arguments.texts("shape"))
@@ -62,22 +66,24 @@ void add_shapes(Question &question, const Arguments &arguments) {
         question.shapes.push_back({shape});
 }
 
-/// --pick: how many of the shapes, and by which word.
+/// --pick COUNT:WORD takes so many of the shapes, as if by chance. The word is the seed.
 struct Pick {
     std::size_t count = 0;
     std::string seed;
 
-    /// The same for one word and one shape on every machine, in whatever list the shape stands.
-    std::string key(const ConvShape &shape, const char *of) const {
-        return content_hash({seed, of, shape.id()});
+    /// Hexadecimal digits that depend on the seed, the shape and `purpose` alone, on every machine and in
+    /// every list. The purpose keeps digits for the choice and for the number of images independent.
+    std::string key(const ConvShape &shape, const char *purpose) const {
+        return content_hash({seed, purpose, shape.id()});
     }
-    /// From 1 to 64.
+    /// A number of images for a list that leaves it open: one of the 7 powers of two from 1 to 64.
     std::int64_t images(const ConvShape &shape) const {
-        constexpr unsigned powers = 7, digits = 16;
+        constexpr unsigned powers = 7, digits = 16; // 16 hexadecimal digits fill a number of 64 bits
         return std::int64_t{1} << std::stoull(key(shape, "images").substr(0, digits), nullptr, 16) % powers;
     }
 };
 
+/// Absent without --pick. Throws UsageError.
 std::optional<Pick> asked_pick(const Arguments &arguments) {
     if (!arguments.has("pick"))
         return std::nullopt;
@@ -91,7 +97,7 @@ std::optional<Pick> asked_pick(const Arguments &arguments) {
     return Pick{*count, text.substr(colon + 1)};
 }
 
-/// Leaves those that are picked, in the order of their keys.
+/// Removes the shapes that are not picked. The others are those of the smallest keys, in the order of these.
 void pick(Question &question, const Pick &by) {
     const auto key = [&](const AskedShape &asked) { return by.key(asked.shape, "shape"); };
     if (question.shapes.size() < by.count)
@@ -103,9 +109,10 @@ void pick(Question &question, const Pick &by) {
                           question.shapes.end());
 }
 
-/// Files of --shapes, in any format; - is standard input. What is asked already is asked once, more often.
+/// Adds the shapes of the files of --shapes, in any format; - is standard input. A shape that is asked
+/// already is not added again: its count grows. Says on standard error what is to note of a file.
 void add_lists(Question &question, const Arguments &arguments) {
-    std::map<std::string, std::size_t> places;
+    std::map<std::string, std::size_t> places; // in question.shapes; a study keeps its shapes to itself
     for (std::size_t i = 0; i < question.shapes.size(); ++i)
         if (!question.shapes[i].study)
             places.emplace(question.shapes[i].shape.id(), i);
@@ -141,6 +148,7 @@ void add_lists(Question &question, const Arguments &arguments) {
     }
 }
 
+/// Adds the shapes of each --study with its settings and sweeps. Throws UsageError.
 void add_studies(Question &question, const Arguments &arguments) {
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
@@ -153,12 +161,13 @@ void add_studies(Question &question, const Arguments &arguments) {
             arguments.refuse("the study " + study.id + " sweeps settings of its own; leave out --strategy");
         for (const StudySweep &sweep : study.sweeps)
             for (const std::string &text : sweep.shapes)
-                question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies});
+                question.shapes.push_back(
+                    {.shape = ConvShape::parse(text), .study = study.id, .settings = sweep.strategies});
     }
 }
 
-/// The baselines that a text stands for; where they are asked all together, the one that computes on halves
-/// is no answer for another type.
+/// The baselines that a text stands for, "" for all; absent where it names none. Of a group of baselines,
+/// those that compute on halves are left out for shapes of other types; one that is named itself is kept.
 std::optional<std::vector<std::string>> baselines_for(const std::string &text, const ConvShape &shape) {
     if (!text.empty() && !is_baseline(text))
         return std::nullopt;
@@ -169,7 +178,7 @@ std::optional<std::vector<std::string>> baselines_for(const std::string &text, c
     return names;
 }
 
-/// Shapes and strategies, without a GPU.
+/// What of the question does not depend on the GPU. Throws UsageError, also when no shape is asked.
 Question asked_of(const Arguments &arguments) {
     Question question;
     question.baselines = baselines_for;
@@ -207,7 +216,7 @@ std::vector<std::vector<std::string>> settings_of(const Arguments &arguments, bo
         const std::size_t equals = std::min(text.find('='), text.size());
         const std::string name = text.substr(0, equals),
                           values = text.substr(std::min(equals + 1, text.size()));
-        std::vector<std::vector<std::string>> more;
+        std::vector<std::vector<std::string>> more; // each combination so far with each value
         const auto commas = static_cast<std::size_t>(std::ranges::count(values, ','));
         if (all.size() * (commas + 1) > most_variants)
             refuse_variants(arguments);
@@ -223,7 +232,7 @@ std::vector<std::vector<std::string>> settings_of(const Arguments &arguments, bo
     return all;
 }
 
-/// A GPU in titles: its name, and what --sms and --set suppose of it.
+/// A GPU in titles: "NVIDIA H200 with 64 of its 132 SMs and dram_read_bandwidth=x2".
 std::string gpu_title(const GpuProfile &whole, const std::optional<int> &sms,
                       const std::vector<std::string> &setting) {
     std::vector<std::string> supposed = setting;
@@ -304,7 +313,7 @@ std::vector<GpuVariant> asked_gpus(const Arguments &arguments, bool beside_itsel
                 variant.title = gpu_title(variant.profile, variant.sms, setting);
                 if (variant.sms)
                     variant.profile = with_sms(std::move(variant.profile), *variant.sms);
-                if (several)
+                if (several) // a name is needed to tell them apart
                     variant.variant = variant.profile.id +
                                       (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
                                       (setting.empty() ? "" : ", " + join(setting));
@@ -321,8 +330,7 @@ GpuVariant asked_gpu(const Arguments &arguments, const std::string &who, const s
 
 namespace {
 
-/// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
-/// GPU.
+/// Recorded times of this GPU that ship, and those of --recorded. Throws UsageError for another GPU's.
 std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile) {
     auto known = std::make_shared<KnownTimes>(profile);
     if (is_supposed(profile))
@@ -395,10 +403,10 @@ GpuProfile document_profile(const Run &document, const Arguments &arguments, con
                                                      std::to_string(profile.limits.sm_count));
         profile = with_sms(std::move(profile), *sms);
     }
-    // Measured cases without forecasts hold for any profile of their GPU, also one that is measured later.
-    const bool forecast =
+    // Cases without forecasts may be forecast from any profile of their GPU, also one that is measured later.
+    const bool has_forecasts =
         std::ranges::any_of(document.cases, [](const Case &item) { return item.prediction.has_value(); });
-    if (forecast && !arguments.has("gpu") && !document.profile_hash.empty() &&
+    if (has_forecasts && !arguments.has("gpu") && !document.profile_hash.empty() &&
         document.profile_hash != profile_hash(profile))
         arguments.refuse(
             "the document was forecast from a profile '" + document.profile_id +
@@ -409,6 +417,7 @@ GpuProfile document_profile(const Run &document, const Arguments &arguments, con
 
 namespace {
 
+/// Removes the shapes that --only does not name. Throws UsageError for an id that none of them has.
 void keep_only(std::vector<AskedShape> &shapes, const std::vector<std::string> &ids,
                const Arguments &arguments) {
     const std::set<std::string> wanted(ids.begin(), ids.end());
@@ -428,7 +437,7 @@ void keep_only(std::vector<AskedShape> &shapes, const std::vector<std::string> &
 std::optional<AskedPart> keep_part_of(Question &question, const Arguments &arguments) {
     if (!arguments.has("shard") && !arguments.has("only"))
         return std::nullopt;
-    AskedPart asked{arguments.text("shard", ""), {}, true};
+    AskedPart asked{.shard = arguments.text("shard", ""), .parts = {}, .kept = true};
     std::vector<ConvShape> shapes;
     for (const AskedShape &shape : question.shapes) {
         shapes.push_back(shape.shape);

@@ -54,17 +54,19 @@ namespace {
 
 // ---- what every report writes ----
 
+/// Lines that say where the page and its figures were written.
 std::string files_text(const ReportFiles &files) {
     return "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() +
            (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
 }
 
-/// Writes the figure that --figure names. Throws UsageError for one that there is not.
+/// Writes the figure that --figure names to -o, and its files' names to standard output. Throws UsageError
+/// for a figure that the document does not have or that has no points, and without -o.
 void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColumns> &cases,
                   const std::string &gpu, const Arguments &arguments) {
     const std::string id = arguments.text("figure", "");
-    std::string names;
+    std::string names; // of the figures that have points
     const Figure *found = nullptr;
     for (const Figure &figure : figures) {
         if (figure.id == id)
@@ -72,11 +74,11 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
         if (figure.point_count() > 0)
             names += (names.empty() ? "" : ", ") + figure.id;
     }
-    const std::string there = names.empty() ? "there is none" : "there are " + names;
+    const std::string others = names.empty() ? "there is none" : "there are " + names;
     if (found == nullptr)
-        arguments.refuse("no figure '" + id + "' of this document; " + there);
+        arguments.refuse("no figure '" + id + "' of this document; " + others);
     if (found->point_count() == 0)
-        arguments.refuse("figure '" + id + "' is empty: " + found->no_data + "; " + there);
+        arguments.refuse("figure '" + id + "' is empty: " + found->no_data + "; " + others);
     if (!arguments.has("output"))
         arguments.refuse("--figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
                          "folder for all four, for example: --figure " +
@@ -90,8 +92,8 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
     write_file_atomically("-", printable(text + (written.note.empty() ? "" : written.note + "\n")));
 }
 
-/// Writes what the options ask for: the figure of --figure; the archive of --bundle, of `files` and the page;
-/// or `json`, or `text` and the page.
+/// Writes what the options ask for. --figure: that figure. --bundle: an archive of the page and of `files`.
+/// Else the page to -o and `text` to standard output, or, by --json, `json` there, and a page only with -o.
 void write_answer(PageReport report, const Arguments &arguments, const std::function<std::string()> &text,
                   const std::function<std::string()> &json, const std::function<BundleFiles()> &files = {},
                   const ReportProgress &progress = {}) {
@@ -118,8 +120,8 @@ void write_answer(PageReport report, const Arguments &arguments, const std::func
 
 // ---- of a network ----
 
-/// The profile that a document's forecasts are of: by --gpu, the document's, or the one of the GPU it was
-/// measured on. Absent where none of these is at hand.
+/// The profile to forecast a network's document from: that of --gpu, or the shipped one that the document
+/// names, or, where it names none, that of the GPU that it was measured on. Absent where none ships.
 std::optional<GpuProfile> profile_of(const NetworkRun &run, const Arguments &arguments) {
     if (arguments.has("gpu"))
         return find_profile(arguments.text("gpu", ""));
@@ -133,7 +135,7 @@ std::optional<GpuProfile> profile_of(const NetworkRun &run, const Arguments &arg
     return std::nullopt;
 }
 
-/// Says which of a document's rungs the ladder does not have.
+/// Says on standard error which of a document's rungs the ladder does not have. `shown` names the document.
 void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::string &shown) {
     std::vector<std::string> ids, foreign;
     for (const Rung &rung : ladder.rungs)
@@ -151,7 +153,7 @@ void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::
             shown, run.network, join(foreign), close.empty() ? "." : close));
 }
 
-/// Says that a document is of a network that does not ship: one's own, or a name that was changed.
+/// Says so if a document's network does not ship: it is the user's own, or had another name then.
 void note_foreign_network(const std::string &network, const std::string &shown) {
     const std::vector<std::string> names = shipped_networks();
     if (std::ranges::find(names, network) == names.end())
@@ -159,8 +161,9 @@ void note_foreign_network(const std::string &network, const std::string &shown) 
                          shortened(network), did_you_mean(network, names)));
 }
 
-/// Forecasts of a ladder's implementations and of steps on GPUs by this version, and what it says of several
-/// GPUs. Those of a profile that is not at hand stay as they are.
+/// Replaces the forecasts of a ladder's run, or of steps on several GPUs, by this version's. Returns the
+/// forecast of the same batch on several GPUs for the page, if the profile has times of copies between them.
+/// Without a profile the forecasts stay as they are, and the result is empty.
 BesideNetwork forecast_here(NetworkRun &run, const std::string &shown, const Arguments &arguments) {
     BesideNetwork beside;
     const Network network = find_network(run.network);
@@ -173,7 +176,7 @@ BesideNetwork forecast_here(NetworkRun &run, const std::string &shown, const Arg
     const std::vector<DeviceSplit> splits = splits_of(network);
     const auto by_images = std::ranges::find_if_not(splits, splits_rows);
     if (run.first().id && by_images != splits.end() && !profile->peers.empty()) {
-        ScalingQuestion question{{}, {*by_images}, {run.first().batch}};
+        ScalingQuestion question{.devices = {}, .splits = {*by_images}, .batches = {run.first().batch}};
         for (int device = 0; device < most_split_devices; ++device)
             question.devices.push_back(device);
         beside.scaling =
@@ -182,7 +185,7 @@ BesideNetwork forecast_here(NetworkRun &run, const std::string &shown, const Arg
     return beside;
 }
 
-/// What tests/gpu/torch_networks.py writes: seconds of PyTorch by network and batch, in each of its settings.
+/// Seconds of PyTorch for a network and batch, in each setting, as tests/gpu/torch_networks.py writes them.
 struct TorchTime {
     std::string network;
     std::int64_t batch = 1;
@@ -211,7 +214,7 @@ struct TorchTimes {
 std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::string &shown,
                                          const std::string &gpu) {
     const std::string file = (std::filesystem::path(shown).parent_path() / "pytorch.json").string();
-    if (!file_exists(shown) || !file_exists(file)) // standard input has no folder
+    if (!file_exists(shown) || !file_exists(file)) // a run from standard input has no folder
         return std::nullopt;
     TorchTimes times;
     try {
@@ -231,7 +234,7 @@ std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::strin
     return std::nullopt;
 }
 
-/// Of a ladder's document, a whole network's run or its forecast.
+/// Reports a run or forecast of a network, whole or by its ladder or on several GPUs, or its training.
 void report_network(NetworkRun run, const std::string &shown, const Arguments &arguments) {
     const NetworkCase &first = run.first();
     if (first.training)
@@ -240,7 +243,7 @@ void report_network(NetworkRun run, const std::string &shown, const Arguments &a
     std::string text;
     const std::string name = gpu_name(run.conditions, run.profile_id);
     if (first.is_whole()) {
-        if (!arguments.has("network")) // whose forecast this is
+        if (!arguments.has("network")) // else it is no document, but a forecast just made
             note_foreign_network(run.network, shown);
         if (first.ran())
             beside.other = time_of_pytorch(run, shown, name);
@@ -258,13 +261,13 @@ void report_network(NetworkRun run, const std::string &shown, const Arguments &a
 
 // ---- of a run ----
 
-/// Whether the report makes the forecast of a case: a measured one that came without, and every measured one
-/// where facts, a calibration or a number were given to forecast with.
+/// Whether the report itself forecasts a case: a measured one that came without a forecast, and with `anew`
+/// every measured one of a strategy. `anew` is true where --facts, --calibration or --assume is given.
 bool is_forecast_here(const Case &item, bool anew) {
     return !item.measurements.empty() && (!item.prediction || (anew && item.strategy));
 }
 
-/// "", or a table for a terminal below what `above` says of it.
+/// A table for a terminal with the text `above` it; "" where the table is empty.
 std::string table_below(const std::string &above, const Table &shown) {
     const std::string text = table(shown);
     return text.empty() ? "" : above + text;
@@ -272,15 +275,15 @@ std::string table_below(const std::string &above, const Table &shown) {
 
 /// The tables of the report, for a terminal.
 std::string tables_text(const ReportStatistics &statistics) {
-    Table speedups = speedups_table(statistics.speedups);
-    bool papers = false;
+    Table speedups = speedups_table(statistics.speedups); // by study, ours, against, ..., max
+    bool papers = false; // a kernel "..., as run" needs a line of explanation
     for (std::vector<Cell> &row : speedups.rows) {
         papers = papers || std::get<std::string>(row[1].value).ends_with(", as run");
-        if (std::get<std::string>(row[2].value) == "cudnn without Winograd and FFT")
+        if (std::get<std::string>(row[2].value) == "cudnn without Winograd and FFT") // too wide here
             row[2] = "cudnn, no Winograd, FFT";
-        row.pop_back();
+        row.pop_back(); // the largest one: the page has it
     }
-    speedups.columns.pop_back(); // as the last cell of each row
+    speedups.columns.pop_back();
     return table_below("\n\nerror: |forecast / measured - 1|; symmetric: max(forecast / measured, measured / "
                        "forecast) - 1\n",
                        times_table(statistics.accuracy)) +
@@ -298,7 +301,7 @@ std::string tables_text(const ReportStatistics &statistics) {
            table_below("\n", stalls_table(statistics.regimes));
 }
 
-/// CSV: one row a case. Markdown: the tables.
+/// By --format csv a row for each case, by --format markdown the tables.
 std::string sheet_text(const ReportStatistics &statistics, Format format) {
     if (format == Format::csv)
         return cases_csv(statistics);
@@ -323,16 +326,17 @@ void keep_what_is_reported(Case &item) {
                           [](const auto &counter) { return stall_reason(counter.first).empty(); });
 }
 
-/// This version's forecasts of measured cases: of those that came without, or of all.
+/// Forecasts the cases of is_forecast_here. Unless `whole`, a large run loses what no report shows.
 void forecast_here(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool whole, bool anew) {
-    const bool many = !whole && run.cases.size() > most_cases_of_page; // plans are large
+    const bool many = !whole && run.cases.size() > most_cases_of_page; // their plans would fill the memory
     ForecastAgain how{.which = [&](const Case &item) { return is_forecast_here(item, anew); }};
     if (many)
         how.then = keep_what_is_reported;
     forecast_again(run, profile, knowledge, MeasuredCases::renew, how);
 }
 
-/// The same of a document of lines, piece by piece into another one that begins as `head`.
+/// The same for a document of lines, piece by piece, into another one, `output`, that begins as `head`.
+/// Profile and knowledge must be there if a case of the document is forecast here.
 void forecast_lines_here(const std::string &file, const std::string &output, const Run &head,
                          const std::optional<GpuProfile> &profile, const std::optional<Knowledge> &knowledge,
                          bool anew) {
@@ -345,16 +349,18 @@ void forecast_lines_here(const std::string &file, const std::string &output, con
     writer.finish();
 }
 
-/// The run's calls and what forecasts that know less of their kernels say of them.
+/// The run's measured calls, and what forecasts that know less of their kernels say of them: without
+/// counters, with nothing fitted, or with the strategy left out of the fit.
 struct Judged {
     std::vector<MeasuredCall> calls;
-    LeaveOneOut of_calls; ///< points into `calls`
+    LeaveOneOut of_calls; ///< points into `calls`; empty where nothing was fitted
 };
 
-/// Empty where the run has too few calls to fit four numbers to those of other strategies.
+/// Without fits where the run has more than `most_judged` cases, or where leaving out a strategy leaves fewer
+/// than `least_training` calls of the training part to fit the four numbers of a calibration to.
 Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) {
-    constexpr std::int64_t least_training = 100;
-    constexpr std::size_t most_judged = 20000; // the fits would take minutes
+    constexpr std::int64_t least_training = 100; // calls: chosen
+    constexpr std::size_t most_judged = 20000;   // cases; the fits of more would take minutes
     Judged out;
     if (run.cases.size() > most_judged) {
         note("forecasts that know less of their kernels are not fitted anew to more than " +
@@ -363,12 +369,12 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
     }
     try {
         out.calls = measured_calls(run, profile, facts, WhichCalls::all);
-    } catch (const UsageError &) { // strategies of another version
+    } catch (const UsageError &) { // its strategies are those of another version
         return out;
     }
-    std::map<std::string, std::int64_t> training;
-    std::int64_t all = 0;
-    bool test = false;
+    std::map<std::string, std::int64_t> training; // calls of the training part, by strategy
+    std::int64_t all = 0;                         // of all strategies
+    bool test = false;                            // there are calls of the other part
     for (const MeasuredCall &call : out.calls) {
         training[call.strategy] += call.training ? 1 : 0;
         all += call.training ? 1 : 0;
@@ -381,9 +387,9 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
     return out;
 }
 
-/// Of a Run document. Returns the exit code.
+/// Reports a Run document. Returns the exit code.
 int report_run(NamedDocument given, const Arguments &arguments) {
-    // An archive holds the document as it is: of very many cases as lines, which are never all in memory.
+    // An archive holds the whole document. One of very many cases goes in as lines, never all in memory.
     const bool as_lines = arguments.has("bundle") && file_holds_lines(given.name) &&
                           cases_in_lines(given.name) > most_cases_of_page && !arguments.has("time") &&
                           !arguments.has("times");
@@ -395,8 +401,8 @@ int report_run(NamedDocument given, const Arguments &arguments) {
     given.text.reset();
     const std::vector<std::string> profiles = shipped_profiles();
     std::optional<GpuProfile> profile;  // absent where it is not at hand
-    std::optional<Knowledge> knowledge; // that the forecasts are made with here
-    // Data ships without forecasts: this version makes them. The others stay as they are.
+    std::optional<Knowledge> knowledge; // absent where nothing is forecast here
+    // Recordings ship without forecasts: this version makes them. Others stay as they are, unless `anew`.
     const bool anew = arguments.has("facts") || arguments.has("calibration") || arguments.has("assume");
     if (std::ranges::any_of(run.cases, [&](const Case &item) { return is_forecast_here(item, anew); })) {
         profile = document_profile(run, arguments, given.name);
@@ -414,23 +420,22 @@ int report_run(NamedDocument given, const Arguments &arguments) {
         try {
             profile = document_profile(run, arguments, given.name);
         } catch (const UsageError &) {
-            profile.reset(); // the one that ships is another one
+            profile.reset(); // the one that ships has changed since
         }
     }
 
-    add_elsewhere(run.cases, arguments, profile ? &*profile : nullptr);
+    add_external_times(run.cases, arguments, profile ? &*profile : nullptr);
 
     std::vector<Study> studies;
-    std::set<std::string> named;
+    std::set<std::string> added;
     const auto add = [&](const std::string &name) {
-        if (named.insert(name).second)
+        if (added.insert(name).second)
             studies.push_back(find_study(name));
     };
     for (const std::string &name : arguments.texts("study"))
         add(name);
     const std::vector<std::string> shipped = shipped_studies();
-    for (const Case &item :
-         run.cases) // a study of the user's own that is not at hand leaves its cases ungrouped
+    for (const Case &item : run.cases) // cases of a study that does not ship stay ungrouped
         if (item.study && std::ranges::find(shipped, *item.study) != shipped.end())
             add(*item.study);
 
@@ -448,7 +453,7 @@ int report_run(NamedDocument given, const Arguments &arguments) {
         write_file_atomically(arguments.text("output", "-"), sheet_text(statistics, format));
         return code_of(run);
     }
-    std::optional<TemporaryFolder> of_lines; // made where lines are written
+    std::optional<TemporaryFolder> of_lines; // there where lines are written, until the archive is
     const auto files = [&] {
         if (profile && !knowledge)
             knowledge = knowledge_for(*profile);
@@ -488,8 +493,10 @@ int report(const Arguments &arguments) {
         arguments.refuse_options_of("network");
         GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
         const std::string gpu = profile.name;
-        report_network(forecast_of_network(arguments, {std::move(profile), std::nullopt, "", gpu}),
-                       shown_name(arguments.text("network", "")), arguments);
+        report_network(
+            forecast_of_network(
+                arguments, {.profile = std::move(profile), .sms = std::nullopt, .variant = "", .title = gpu}),
+            shown_name(arguments.text("network", "")), arguments);
         return 0;
     }
     NamedDocument given = look_at(arguments.positional().front());
@@ -505,7 +512,7 @@ int report(const Arguments &arguments) {
         return 0;
     }
     for (const char *kind : {"network_run", "ladder_run", "scaling", "training", "network_forecast"})
-        if (given.is_a(kind)) { // all but the first of version 0.1
+        if (given.is_a(kind)) { // the others are kinds of version 0.1: the reader says how to renew them
             arguments.refuse_options_of("network");
             report_network(described::read_document<NetworkRun>(*given.text, given.shown), given.shown,
                            arguments);

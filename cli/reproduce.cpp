@@ -30,7 +30,7 @@
 namespace convcast::cli {
 namespace {
 
-/// What the answer to a paper threw, with the file that has the paper, and the lines where it is a file.
+/// Throws `error`, of a paper's answer, again with the paper's name or file and, of a file, with lines.
 [[noreturn]] void rethrow_with_file(const InputError &error, const std::string &file) {
     std::vector<InputProblem> problems = error.problems;
     for (InputProblem &problem : problems)
@@ -41,7 +41,7 @@ namespace {
     throw InputError(std::move(problems));
 }
 
-/// `files`: by a paper's id, what it was asked by.
+/// The papers of the command line, each once. `files` gets, by a paper's id, how it was asked for.
 std::vector<Paper> asked_papers(const Arguments &arguments, std::map<std::string, std::string> &files) {
     const std::vector<std::string> known = shipped_papers();
     if (arguments.positional().empty())
@@ -59,7 +59,7 @@ std::vector<Paper> asked_papers(const Arguments &arguments, std::map<std::string
     return papers;
 }
 
-/// Keeps the items that --only names. Throws UsageError for one that no paper has.
+/// Removes items that --only, if given, does not name. Throws UsageError for one that no paper has.
 void keep_only(std::vector<Paper> &papers, const Arguments &arguments) {
     const std::vector<std::string> only = arguments.texts("only");
     std::vector<std::string> known;
@@ -79,34 +79,36 @@ void keep_only(std::vector<Paper> &papers, const Arguments &arguments) {
     std::erase_if(papers, [](const Paper &paper) { return paper.items.empty(); });
 }
 
-/// The answers to papers with what they stand on.
+/// The answers to papers, and the recordings behind them.
 struct Answered {
     std::vector<Reproduction> reproductions;
-    std::set<const Recording *> used; ///< by all of them
-    std::set<RecordedOf> asked;       ///< of studies and networks, measured or not
+    std::set<const Recording *> used; ///< the recordings that they use
+    std::set<RecordedOf> asked;       ///< the studies and networks that they ask for, recorded or not
 };
 
+/// Answers the items of `papers`. `whole` has the same papers with all of their items, since an item may
+/// refer to others. `files` as in asked_papers. The result points into `recordings`.
 Answered answer_papers(const std::vector<Paper> &papers, const std::vector<Paper> &whole,
                        const GpuProfile &ours, const Recordings &recordings,
                        const std::map<std::string, std::string> &files) {
     Answered answered;
     for (const Paper &paper : papers) {
         const PaperContext context(
-            *std::ranges::find_if(whole, [&](const Paper &p) { return p.id == paper.id; }), ours, recordings);
+            *std::ranges::find_if(whole, [&](const Paper &all_of_it) { return all_of_it.id == paper.id; }),
+            ours, recordings);
         try {
             answered.reproductions.push_back(convcast::reproduce(paper, context));
         } catch (const InputError &error) {
             rethrow_with_file(error, files.at(paper.id));
         }
-        const Reproduction &its = answered.reproductions.back();
-        answered.used.insert(its.used.begin(), its.used.end());
+        const Reproduction &last = answered.reproductions.back();
+        answered.used.insert(last.used.begin(), last.used.end());
         answered.asked.insert(context.recordings().asked().begin(), context.recordings().asked().end());
     }
     return answered;
 }
 
-/// A recording without which the answers would be the same is refused, parts of one that are not used are
-/// said.
+/// Throws InputError for a recording that changes no answer; says which parts of others are not used.
 void refuse_unused(const std::vector<const Recording *> &given, const Answered &answered) {
     std::vector<std::string> asked;
     for (const RecordedOf &of : answered.asked)
@@ -129,7 +131,7 @@ void refuse_unused(const std::vector<const Recording *> &given, const Answered &
     }
 }
 
-/// Where it was measured first, then by name: whichever folder it lies in.
+/// Sorts by date of measuring, then name: pages do not depend on the folders in which files lie.
 void sort_by_date(std::vector<Recording> &recordings) {
     const auto key = [](const Recording &recording) {
         return std::pair(condition_of(recording.conditions(), "date"),
@@ -138,8 +140,8 @@ void sort_by_date(std::vector<Recording> &recordings) {
     std::ranges::stable_sort(recordings, std::ranges::less(), key);
 }
 
-/// Those of --run and, with --measure, those that are measured now: the only ones then. Absent where --plan
-/// has printed what would be measured.
+/// The recordings to answer from: those that ship, or, with --run or --measure, those of --run and those that
+/// are measured now into `folder`. Absent where --plan has printed what would be measured.
 std::optional<Recordings> asked_recordings(const Arguments &arguments, const std::vector<Paper> &papers,
                                            const std::vector<Paper> &whole, const GpuProfile &ours,
                                            const std::map<std::string, std::string> &files,
@@ -169,6 +171,7 @@ std::optional<Recordings> asked_recordings(const Arguments &arguments, const std
     return recordings;
 }
 
+/// What is printed of one paper: the verdicts, the claims that count, and where its page is.
 std::string answer_text(const Reproduction &reproduction, const ReportFiles &files) {
     std::string text = bold(reproduction.paper.authors + ": " + reproduction.paper.title) + "\n" +
                        wrapped(summary_of(reproduction));
@@ -195,22 +198,22 @@ struct PaperAnswers {
 };
 
 PaperAnswers answers_of(const Reproduction &r) {
-    return {r.paper.id,
-            summary_of(r),
-            r.counts,
-            r.measured,
-            r.of_other_code,
-            r.not_measured,
-            r.no_time,
-            of_all_items(r, &ItemAnswer::findings),
-            of_all_items(r, &ItemAnswer::tables)};
+    return {.paper = r.paper.id,
+            .summary = summary_of(r),
+            .counts = r.counts,
+            .measured = r.measured,
+            .of_other_code = r.of_other_code,
+            .not_measured = r.not_measured,
+            .no_time = r.no_time,
+            .findings = of_all_items(r, &ItemAnswer::findings),
+            .tables = of_all_items(r, &ItemAnswer::tables)};
 }
 
 /// Where the answers go.
 struct Outputs {
-    std::filesystem::path folder; ///< of pages
-    bool pages = false;           ///< as -o asks, or where nothing else is asked
-    std::optional<std::string> docs, artifact;
+    std::filesystem::path folder;              ///< of -o, for pages
+    bool pages = false;                        ///< pages are written: -o is given, or no other output is
+    std::optional<std::string> docs, artifact; ///< the folders of --docs and --artifact
 
     explicit Outputs(const Arguments &arguments) : folder(arguments.text("output")) {
         if (arguments.has("docs"))
@@ -219,12 +222,13 @@ struct Outputs {
             artifact = arguments.text("artifact", "");
         pages = arguments.has("output") || (!docs && !artifact && !arguments.has("json"));
     }
-    /// A folder that has the name of the only paper is that paper's own.
+    /// The folder of a paper's page: one in `folder`, or `folder` itself if named as the only paper.
     std::filesystem::path of(const Paper &paper, std::size_t papers) const {
         const bool own = papers == 1 && (folder / "").parent_path().filename() == paper.id;
         return own ? folder : folder / paper.id;
     }
-    /// Of what --measure runs, which stays there whatever becomes of the pages.
+    /// The folder of the recordings that --measure makes. They stay there if making the pages fails, so with
+    /// an artifact alone, a folder that is made whole or not at all, they lie beside it.
     std::filesystem::path measured() const {
         std::string name = artifact.value_or("");
         while (name.size() > 1 && name.ends_with('/'))
@@ -233,6 +237,8 @@ struct Outputs {
     }
 };
 
+/// Throws UsageError where an output would be written over a file that is read, or has the name of a file,
+/// and InputError where the folder of the artifact is there and not empty.
 void refuse_outputs(const Arguments &arguments, const Outputs &outputs, const std::vector<Paper> &papers) {
     for (const Paper &paper : papers)
         refuse_overwriting_in(outputs.of(paper, papers.size()).string(), arguments,
@@ -249,7 +255,7 @@ void refuse_outputs(const Arguments &arguments, const Outputs &outputs, const st
     }
 }
 
-/// Writes one paper's page and its lines of the docs. Returns what is said of them.
+/// Writes one paper's page to the folder of -o, and as Markdown to that of --docs. Returns what to print.
 std::string write_paper(const Reproduction &reproduction, const Outputs &outputs, std::size_t papers) {
     std::string text;
     if (outputs.pages) {
@@ -285,15 +291,17 @@ int reproduce(const Arguments &arguments) {
     std::string text;
     std::vector<PaperAnswers> answers;
     for (const Reproduction &reproduction : answered.reproductions) {
-        const std::string said = write_paper(reproduction, outputs, papers.size());
-        text += (text.empty() || !outputs.pages ? "" : "\n") + said;
+        const std::string answer = write_paper(reproduction, outputs, papers.size());
+        text += (text.empty() || !outputs.pages ? "" : "\n") + answer;
         answers.push_back(answers_of(reproduction));
     }
     if (outputs.artifact) {
         std::vector<const Recording *> used(answered.used.begin(), answered.used.end());
-        std::ranges::sort(used, std::ranges::less(), [](const Recording *its) { return its->file; });
-        write_artifact({std::move(answered.reproductions), std::move(used), arguments.positional(),
-                        arguments.text("gpu")},
+        std::ranges::sort(used, std::ranges::less(), [](const Recording *one) { return one->file; });
+        write_artifact({.reproductions = std::move(answered.reproductions),
+                        .recordings = std::move(used),
+                        .papers = arguments.positional(),
+                        .gpu = arguments.text("gpu")},
                        *outputs.artifact);
         text += (text.empty() ? "" : "\n") + *outputs.artifact + "\n";
         if (commit().ends_with("-dirty"))

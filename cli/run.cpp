@@ -29,14 +29,14 @@ bool asks_shapes(const Arguments &arguments) {
     return arguments.has("shape") || arguments.has("study") || arguments.has("shapes");
 }
 
-/// Nothing of it is left to be measured.
+/// Whether no case of the run is left to be measured.
 bool settled(const Run &run) {
     return std::ranges::none_of(run.cases, [](const Case &item) { return is_open(item); });
 }
 
-/// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
-/// that only gets exact counts stays what it is: these depend on its kernels and on how many SMs there are, a
-/// timeline does not.
+/// The run that goes on with a document. Its cases are forecast again by this code, whose kernels a plan of
+/// another version would not fit; but one that only gets exact counts stays as it is, and must have been
+/// measured with these kernels. Fills in the profile and knowledge of the forecasts.
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile,
                  Knowledge &knowledge) {
     Run given = read_document(file);
@@ -53,7 +53,7 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
     asked.knowledge = knowledge;
     asked.own_kernels = std::move(given.own_kernels);
     Run run = new_run(asked, std::move(given.cases));
-    run.conditions = given.conditions; // its number of SMs too
+    run.conditions = given.conditions; // they say the number of SMs too
     note_knowledge(run, knowledge);
     run.unread = std::move(given.unread);
     if (measured(run))
@@ -62,7 +62,8 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
     return run;
 }
 
-/// `sharded`: the answer holds the shard's cases only.
+/// The run that the command line asks for: of a document, or of shapes. Fills in the profile and the
+/// knowledge of its forecasts, and sets `sharded` where it holds only the shapes of the shard or of --only.
 Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowledge, bool &sharded) {
     const bool asks = asks_shapes(arguments);
     const std::string output = arguments.text("output", "-");
@@ -81,15 +82,16 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     profile = question.profile;
     knowledge = question.knowledge;
     const std::optional<AskedPart> part = keep_part_of(question, arguments);
-    sharded = part && part->kept; // then only its shapes are forecast
+    sharded = part && part->kept;
     compile_for_forecasts(question.own_kernels, question.shapes, profile);
     return new_run(question,
-                   predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
-                                          arguments.integer("draw")}),
+                   predict_all(question, {.baselines = !arguments.has("no-baselines"),
+                                          .best = arguments.integer("choose"),
+                                          .drawn = arguments.integer("draw")}),
                    part);
 }
 
-/// Of a reason of many lines, as a compiler gives, the one that says most.
+/// One line of a reason: of many lines, as a compiler gives, the one with the first error, else the first.
 std::string in_one_line(const std::string &reason) {
     const std::size_t error = std::min(reason.find(" error: "), reason.find("error : "));
     const std::size_t begin = error == std::string::npos ? std::string::npos : reason.rfind('\n', error);
@@ -97,6 +99,7 @@ std::string in_one_line(const std::string &reason) {
     return reason.substr(first, reason.find('\n', first) - first);
 }
 
+/// The table that `run` prints: forecast and measured times of every case.
 std::string summary(const Run &run) {
     using Line = const Case &;
     const auto measured = [](Line item, L2State l2) {
@@ -126,11 +129,12 @@ std::string summary(const Run &run) {
 std::string timelines(const Run &run) {
     std::string text;
     for (const Case &item : run.cases)
-        if (const std::string its = timeline_text(item); !its.empty())
-            text += "\n" + item.shape + "  " + item.strategy.value_or("") + "\n" + its;
+        if (const std::string lines = timeline_text(item); !lines.empty())
+            text += "\n" + item.shape + "  " + item.strategy.value_or("") + "\n" + lines;
     return text;
 }
 
+/// Runs what is asked, writes the document to -o, and a table if `prints`. Returns the exit code.
 int run_and_answer(const Arguments &arguments, bool prints) {
     refuse_overwriting(arguments, Documents::filled);
     if (arguments.has("network"))
@@ -141,7 +145,7 @@ int run_and_answer(const Arguments &arguments, bool prints) {
     Run document = asked_run(arguments, profile, knowledge, sharded);
     if (arguments.has("try"))
         return try_own_on_device(document, profile, arguments.integer("device")), 0;
-    add_elsewhere(document.cases, arguments, &profile);
+    add_external_times(document.cases, arguments, &profile);
     if (arguments.has("shard")) {
         const std::string shard = arguments.text("shard", "");
         if (!document.conditions.contains(question_condition)) {
@@ -183,7 +187,7 @@ int run_and_answer(const Arguments &arguments, bool prints) {
             write_run_file(output, so_far);
     };
     if (!output.empty())
-        check_writable(output); // found before the work
+        check_writable(output); // before the work, which would be lost
     const auto answer = [&](const Run &run) {
         if (!output.empty())
             write_run_file(output, run);

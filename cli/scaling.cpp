@@ -28,6 +28,7 @@
 namespace convcast::cli {
 namespace {
 
+/// The images of a step: those of --batch, a list with commas, or the ladder's own. Throws UsageError.
 std::vector<std::int64_t> batches_of(const Arguments &arguments, const Ladder &ladder) {
     if (!arguments.has("batch"))
         return ladder.split_batches;
@@ -44,7 +45,7 @@ std::vector<std::int64_t> batches_of(const Arguments &arguments, const Ladder &l
     return batches;
 }
 
-/// Those of --split, or all that the network has; of ranks and of several hosts the one that they have.
+/// The splits of --split, or all that the network has; `by_nccl`: batch_nccl alone, of ranks and hosts.
 std::vector<DeviceSplit> asked_splits(const Arguments &arguments, const Network &network, bool by_nccl) {
     std::vector<DeviceSplit> splits;
     for (const std::string &text : arguments.texts("split")) {
@@ -60,13 +61,15 @@ std::vector<DeviceSplit> asked_splits(const Arguments &arguments, const Network 
     return splits;
 }
 
+/// What --network with --devices or --rank asks.
 struct AskedScaling {
     Network network;
     GpuProfile profile;
     ScalingQuestion question;
-    std::optional<RankPlace> rank; ///< of this process
+    std::optional<RankPlace> rank; ///< of this process; absent where one process has all GPUs
 };
 
+/// Which rank this process is, by --rank and --meet or the variables of a launcher that they name.
 std::optional<RankPlace> asked_rank(const Arguments &arguments) {
     if (!arguments.has("rank"))
         return std::nullopt;
@@ -78,6 +81,7 @@ std::optional<RankPlace> asked_rank(const Arguments &arguments) {
                       });
 }
 
+/// Throws UsageError, also for options that do not go together, and InputError.
 AskedScaling read_asked_scaling(const Arguments &arguments) {
     AskedScaling asked;
     asked.network = asked_network(arguments);
@@ -87,7 +91,7 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
     if (asked.rank) {
         asked.question.devices.resize(static_cast<std::size_t>(asked.rank->size));
         std::iota(asked.question.devices.begin(), asked.question.devices.end(), 0);
-        asked.question.weak = asked.question.fewer = false;
+        asked.question.weak = asked.question.fewer = false; // the asked batches alone, on all ranks
     } else {
         asked.question.devices = parse_devices(arguments.verb(), arguments.text("devices", ""));
     }
@@ -109,7 +113,8 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
     return asked;
 }
 
-/// Adds the implementation that all GPUs run with a share of the images each, where one is asked for so many.
+/// Adds the case of the ladder in which each GPU classifies a share of the images, with its forecast, if the
+/// ladder has one and its batch is among those that are asked.
 void add_divided(NetworkRun &run, const AskedScaling &asked) {
     const auto &[network, profile, question, rank] = asked;
     std::optional<NetworkCase> divided =
@@ -120,7 +125,7 @@ void add_divided(NetworkRun &run, const AskedScaling &asked) {
     run = forecast_anew(std::move(run), network, profile);
 }
 
-/// The forecasts beside what ranks of several hosts measured.
+/// The run forecast again as of as many hosts as its ranks were on, which is known only when they have met.
 NetworkRun forecast_of_hosts(NetworkRun run, const AskedScaling &asked) {
     const int hosts = number_of<int>(run.conditions.at("hosts")).value_or(1);
     if (hosts == 1)
@@ -132,24 +137,26 @@ NetworkRun forecast_of_hosts(NetworkRun run, const AskedScaling &asked) {
     return forecast_anew(std::move(run), asked.network, asked.profile);
 }
 
-/// The GPUs and ranks that do `what`, and of ranks what all must have in common.
-TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked, const std::string &what) {
+/// The GPUs or the rank that do `task`, "a training" or "a measurement"; for a rank with what all ranks must
+/// have in common: the task, the version and its kernels, the network.
+TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked, const std::string &task) {
     const Network &network = asked.network;
     if (!asked.rank)
-        return {asked.question.devices,
-                arguments.has("split") || asked.question.splits.size() == 1 ? asked.question.splits.front()
-                                                                            : DeviceSplit::batch,
-                std::nullopt,
-                {}};
+        return {.devices = asked.question.devices,
+                .split = arguments.has("split") || asked.question.splits.size() == 1
+                             ? asked.question.splits.front()
+                             : DeviceSplit::batch};
     const std::string kernels =
         content_hash({producer().device_code_hash, network_code_hash(), network_code_hash(split_sources),
                       to_text(described::write(find_ladder(network)))});
-    return {arguments.has("device") ? std::vector{arguments.integer("device")} : std::vector<int>(),
-            DeviceSplit::batch_nccl,
-            asked.rank,
-            {{"task", what},
-             {"version of convcast", producer().version + " with kernels " + kernels},
-             {"network", network.id + ", content " + content_hash({to_text(described::write(network))})}}};
+    return {.devices =
+                arguments.has("device") ? std::vector{arguments.integer("device")} : std::vector<int>(),
+            .split = DeviceSplit::batch_nccl,
+            .rank = asked.rank,
+            .asked = {
+                {"task", task},
+                {"version of convcast", producer().version + " with kernels " + kernels},
+                {"network", network.id + ", content " + content_hash({to_text(described::write(network))})}}};
 }
 
 } // namespace
@@ -157,9 +164,8 @@ TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked, cons
 int predict_scaling(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling(arguments);
     const NetworkRun run = forecast_scaling(asked.network, asked.profile, asked.question);
-    write_network(arguments, run,
-                  cases_text(run, asked.profile.name)); // whose code would be 1, as nothing has run
-    return 0;
+    write_network(arguments, run, cases_text(run, asked.profile.name));
+    return 0; // a forecast has run nothing, and that is no failure
 }
 
 int run_scaling_network(const Arguments &arguments) {

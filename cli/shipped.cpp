@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// PREFIX/share of the program that runs as PREFIX/bin/convcast.
+/// PREFIX/share, where the program runs as PREFIX/bin/convcast.
 fs::path share() {
     return program_folder().parent_path() / "share";
 }

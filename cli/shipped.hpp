@@ -8,17 +8,17 @@
 
 namespace convcast::cli {
 
-/// Where the program that runs lies.
+/// The folder in which the running program lies.
 std::filesystem::path program_folder();
 
-/// The path itself, or, where it names no file here but one that was installed, such as
-/// data/recorded/h200/sweep.json.gz or examples/own_kernel/four_filters.json, the path of that one.
+/// The path itself, or, where it names no file here but an installed one, such as
+/// data/recorded/h200/sweep.json.gz or examples/own_kernel/four_filters.json, the path of that.
 std::string shipped_file(const std::string &path);
 
-/// The folder that help and messages mean by docs/: in the working directory or as installed.
+/// The folder that help and messages call docs/, here or as installed; absent where it is neither.
 std::optional<std::string> shipped_docs();
 
-/// The recorded Run documents, by paths that shipped_file takes. Empty where none lie here or are installed.
+/// The recorded Run documents in the working directory and as installed, by paths that shipped_file takes.
 std::vector<std::string> shipped_recordings();
 
 } // namespace convcast::cli

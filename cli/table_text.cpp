@@ -15,15 +15,16 @@ namespace convcast::cli {
 namespace {
 
 const std::string ellipsis = "\u2026";
-constexpr std::size_t gap = 2, least_of_text = 16;
+constexpr std::size_t gap = 2;            ///< blanks between two columns
+constexpr std::size_t least_of_text = 16; ///< columns that a text which is cut or wrapped keeps: chosen
 
-/// Behind a strategy on tensor cores; it stays when knobs are cut.
+/// The mark behind a strategy on tensor cores; it stays when knobs are cut.
 const std::string mark = " *";
 bool is_marked(const std::string &text) {
     return text.ends_with(mark);
 }
 
-/// The first `width` columns of a text.
+/// The first `width` columns of a text. Bytes 10xxxxxx of UTF-8 continue a character and take no column.
 std::string first_columns(const std::string &text, std::size_t width) {
     std::size_t end = 0;
     for (std::size_t shown = 0; end < text.size(); ++end)
@@ -32,14 +33,14 @@ std::string first_columns(const std::string &text, std::size_t width) {
     return text.substr(0, end);
 }
 
-/// Where the knobs of a strategy begin; npos: it has none, as elsewhere:mine.
+/// The place of the colon before a strategy's knobs; npos where it has none, as in elsewhere:mine.
 std::size_t knobs_at(const std::string &text) {
     const std::size_t colon = text.find(':');
     return colon != std::string::npos && text.find('=', colon) != std::string::npos ? colon
                                                                                     : std::string::npos;
 }
 
-/// A strategy's name with as many whole knobs as fit, at least the name.
+/// A strategy's name with as many whole knobs as fit into `width`, but at least the name, and with its mark.
 std::string with_fewer_knobs(const std::string &text, std::size_t width) {
     if (shown_width(text) <= width)
         return text;
@@ -51,13 +52,14 @@ std::string with_fewer_knobs(const std::string &text, std::size_t width) {
                                                        : text.substr(0, comma + 1) + ellipsis;
 }
 
+/// A text in at most `width` columns: without its last knobs, or cut, with an ellipsis at the end.
 std::string abridged(const std::string &text, std::size_t width, Fit fit) {
     if (shown_width(text) <= width)
         return text;
     return fit == Fit::knobs ? with_fewer_knobs(text, width) : first_columns(text, width - 1) + ellipsis;
 }
 
-/// The least that a cell needs of a column that gives way.
+/// The columns that a cell needs: all, those of a strategy without knobs, or least_of_text of a text.
 std::size_t least_width(const std::string &cell, Fit fit) {
     const std::size_t whole = shown_width(cell), colon = knobs_at(cell);
     if (fit == Fit::whole || (fit == Fit::knobs && colon == std::string::npos))
@@ -65,7 +67,7 @@ std::size_t least_width(const std::string &cell, Fit fit) {
     return fit == Fit::knobs ? colon + (is_marked(cell) ? mark.size() : 0) : std::min(whole, least_of_text);
 }
 
-/// A text in pieces of at most `width` columns: cut where words end, else inside a word where its parts do.
+/// A text in pieces of at most `width` columns, cut between words, else behind one of /_.+-, else anywhere.
 std::vector<std::string> cell_pieces(const std::string &text, std::size_t width) {
     std::vector<std::string> out;
     for (std::string part : pieces(text, width)) {
@@ -81,6 +83,7 @@ std::vector<std::string> cell_pieces(const std::string &text, std::size_t width)
     return out;
 }
 
+/// A number as a terminal shows it; `times` is the unit that all times of the table have.
 std::string number_text(double number, As as, const TimeUnit &times) {
     switch (as) {
     case As::ratio:
@@ -96,7 +99,7 @@ std::string number_text(double number, As as, const TimeUnit &times) {
     }
 }
 
-/// Its cells as a terminal has them, "-" for those that are empty.
+/// The cells of a table as texts with their marks, "-" for empty ones.
 std::vector<std::vector<std::string>> cell_texts(const Table &of) {
     const TimeUnit times = time_unit(of);
     std::vector<std::vector<std::string>> rows;
@@ -111,9 +114,11 @@ std::vector<std::vector<std::string>> cell_texts(const Table &of) {
     return rows;
 }
 
-/// A table in a window: which columns stand side by side in a row's line, and which in lines below it.
+/// A table fitted into a window. A row's line has as many columns as fit; those that must be shown and do not
+/// fit stand in lines below it, and others are hidden.
 class TableText {
   public:
+    /// `width` npos: everything fits.
     TableText(const Table &of, std::size_t width)
         : columns_(of.columns), rows_(cell_texts(of)), width_(width) {
         for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -128,9 +133,10 @@ class TableText {
             if (must(c))
                 first_line().push_back(c);
         }
-        move_below(true);
+        // In this order: what takes least from the reader comes first.
+        move_below(Moved::texts);
         cut_texts();
-        move_below(false);
+        move_below(Moved::numbers);
         add_optional();
         for (std::size_t line = 0; line < lines_.size(); ++line)
             widen(line);
@@ -143,7 +149,7 @@ class TableText {
         return text;
     }
 
-    /// What a wider window also shows.
+    /// The titles of what only a wider window shows; text() must have been called.
     std::vector<std::string> hidden() const {
         std::vector<std::string> titles;
         for (std::size_t c = 0; c < columns_.size(); ++c)
@@ -161,6 +167,7 @@ class TableText {
     /// The first column names the row, so it always stays.
     bool must(std::size_t c) const { return c == 0 || columns_[c].keep == Keep::must; }
 
+    /// The columns of the window that a line takes if each column has its width in `widths`.
     std::size_t used(const std::vector<std::size_t> &line, const std::vector<std::size_t> &widths) const {
         std::size_t sum = 0;
         for (const std::size_t c : line)
@@ -170,11 +177,12 @@ class TableText {
 
     bool is_too_wide() { return used(first_line(), least_) > width_; }
 
-    /// Columns of texts, or of numbers, go to lines below, from the left, until the others fit.
-    void move_below(bool texts) {
+    enum class Moved { texts, numbers };
+    /// Moves columns of texts, or of numbers, to lines below until the others fit, from the second one on.
+    void move_below(Moved moved) {
         std::vector<std::size_t> below;
         for (std::size_t at = 1; at < first_line().size() && is_too_wide();)
-            if ((columns_[first_line()[at]].as == As::text) == texts) {
+            if ((columns_[first_line()[at]].as == As::text) == (moved == Moved::texts)) {
                 below.push_back(first_line()[at]);
                 first_line().erase(first_line().begin() + static_cast<std::ptrdiff_t>(at));
             } else {
@@ -190,14 +198,15 @@ class TableText {
         }
     }
 
-    /// Texts that may lose their end lose more of it.
+    /// Where the first line is still too wide, texts that may lose their end lose more of it.
     void cut_texts() {
-        constexpr std::size_t least_in_need = 6;
+        constexpr std::size_t least_in_need = 6; // columns that they keep: five letters and the ellipsis
         for (const std::size_t c : first_line())
             if (is_too_wide() && columns_[c].fit == Fit::cut && least_[c] > least_in_need)
                 least_[c] -= std::min(used(first_line(), least_) - width_, least_[c] - least_in_need);
     }
 
+    /// Adds the columns that need not be shown and fit, the most wanted first, each in its place.
     void add_optional() {
         for (const Keep keep : {Keep::high, Keep::normal, Keep::low})
             for (std::size_t c = 0; c < columns_.size(); ++c)
@@ -206,7 +215,7 @@ class TableText {
                     first_line().insert(std::ranges::lower_bound(first_line(), c), c);
     }
 
-    /// Gives the columns of a line the room that is left.
+    /// Gives each column of a line what it needs at least, and from the left more where there is room.
     void widen(std::size_t line) {
         widths_.resize(columns_.size());
         const std::size_t room = width_ - std::min(width_, indent_of(line));
@@ -229,11 +238,12 @@ class TableText {
         return text;
     }
 
+    /// One line of a row; what does not fit into wrapped cells follows in lines below, at the same place.
     template <class CellOf>
     std::string line_text(const std::vector<std::size_t> &columns, std::size_t indent, const CellOf &cell_of,
                           bool is_title) {
         std::string text(indent, ' '), below;
-        std::size_t start = indent;
+        std::size_t start = indent; // of the column in the line
         for (const std::size_t c : columns) {
             const std::size_t room = widths_[c];
             std::string cell = cell_of(c);
@@ -260,9 +270,11 @@ class TableText {
     std::vector<Column> columns_;
     std::vector<std::vector<std::string>> rows_;
     std::size_t width_;
-    std::vector<std::size_t> whole_, least_, widths_; ///< of each column; of `widths_` 0: not shown
-    std::vector<std::vector<std::size_t>> lines_{{}}; ///< columns of a row's line, and of those below it
-    bool knobs_cut_ = false;
+    // The width that each column would take, that it needs at least, and that it gets (0: hidden).
+    std::vector<std::size_t> whole_, least_, widths_;
+    std::vector<std::vector<std::size_t>> lines_{
+        {}};                 ///< the columns of a row's line, and of the lines below it
+    bool knobs_cut_ = false; ///< text() left out knobs
 };
 
 } // namespace

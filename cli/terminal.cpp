@@ -12,6 +12,7 @@
 namespace convcast::cli {
 namespace {
 
+/// Whether bold() writes escape sequences: https://no-color.org and https://bixense.com/clicolors.
 bool use_colour() {
     const char *no_colour = std::getenv("NO_COLOR");
     if (no_colour != nullptr && *no_colour != '\0')
@@ -27,13 +28,13 @@ bool use_colour() {
 
 std::size_t shown_width(const std::string &text) {
     std::size_t width = 0;
-    bool escape = false;
+    bool escape = false; // inside a sequence such as "\x1b[1m", which ends with m
     for (const char c : text) {
         if (c == '\x1b')
             escape = true;
         else if (escape)
             escape = c != 'm';
-        else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80)
+        else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) // 10xxxxxx continues a character of UTF-8
             ++width;
     }
     return width;
@@ -49,7 +50,7 @@ std::vector<std::string> pieces(const std::string &text, std::size_t width) {
     for (std::size_t at = 0; at < text.size();) {
         std::size_t end = std::min(text.find_first_of(" ,:", at), text.size() - 1) + 1;
         if (text.size() == end + 1 && (text[end] == '*' || text[end] == '!'))
-            end = text.size(); // a mark stays behind what it is of
+            end = text.size(); // a mark at the end stays with its word
         std::string word = text.substr(at, end - at);
         if (!parts.back().empty() &&
             shown_width(parts.back()) + shown_width(word) > width + word.ends_with(' '))
@@ -125,8 +126,10 @@ std::string fitted(const std::string &page, std::size_t width) {
     }
     if (widest <= width)
         return page;
-    constexpr std::size_t least_text = 24, below_a_name = 8;
-    std::string out, paragraph;
+    constexpr std::size_t least_text = 24; // columns that a text beside a name has at least: chosen
+    constexpr std::size_t below_a_name =
+        8;                      // indent of a text below a name; texts are indented by more in a page
+    std::string out, paragraph; // the text that is being collected, without its line ends
     const auto flush = [&] {
         out += wrapped(paragraph, 0, width);
         paragraph.clear();

@@ -13,22 +13,20 @@
 
 namespace convcast::cli {
 
-/// Columns of a terminal on standard output; 100 where there is none.
+/// Columns of the terminal on standard output, or else of the variable COLUMNS, or else 100.
 std::size_t terminal_width();
 
-/// The same for pages of help and lists, which no window makes narrower than 40.
+/// The same for pages of help and lists, which are never narrower than 40 columns.
 std::size_t page_width();
 
 /// A page of help whose longest line is wider than `width`, wrapped: paragraphs, commands, and the texts of
 /// options beside their names, or below them where no room is left. Any other page as it is.
 std::string fitted(const std::string &page, std::size_t width);
 
-/// Characters on the screen: the bytes of UTF-8 after a character's first and switches of weight take no
-/// place.
+/// How many columns a text of UTF-8 takes on the screen; escape sequences for bold letters take none.
 std::size_t shown_width(const std::string &text);
 
-/// Whether somebody looks through a window of a known width; a pipe that nobody gave a width gets whole
-/// lines.
+/// Whether a terminal or COLUMNS gives the output a width; a pipe without one gets whole lines.
 bool width_is_known();
 
 /// A text in pieces of at most `width` columns, cut behind blanks, commas and the colon of a strategy.
@@ -38,7 +36,7 @@ std::vector<std::string> pieces(const std::string &text, std::size_t width);
 /// in a window, is cut behind commas.
 std::string wrapped(const std::string &text, std::size_t indent = 0, std::size_t width = terminal_width());
 
-/// The same with `lead` in the blank of the first line, or on a line of its own if it does not fit there.
+/// The same with `lead` in the first line's indent, or on a line of its own if it does not fit there.
 std::string headed(const std::string &lead, const std::string &text, std::size_t indent,
                    std::size_t width = terminal_width());
 
@@ -49,20 +47,20 @@ std::string headed(const std::string &lead, const std::string &text, std::size_t
 /// whole.
 std::string table(const Table &table, std::size_t width = terminal_width());
 
-/// Adds a name unless it stands there.
+/// Adds a name unless it is among them.
 void add_once(std::vector<std::string> &names, const std::string &name);
 
-/// Names by what is said of them together, in the order of the first of each.
+/// Reasons, each with the names that have it. Reasons and names are in the order in which they were added.
 using ByReason = std::vector<std::pair<std::string, std::vector<std::string>>>;
-/// Adds a name to those of its reason, unless it stands there.
+/// Adds a name to those of its reason, unless it is among them.
 void add_to(ByReason &reasons, const std::string &reason, const std::string &name);
 
-/// A value of an enumeration as documents have it: "infeasible".
+/// A value of an enumeration as documents spell it: "infeasible"; "?" for none of its values.
 template <class Enum> std::string name_of(Enum value) {
     return boost::describe::enum_to_string(value, "?");
 }
 
-/// Emphasis by NO_COLOR, CLICOLOR_FORCE and whether standard output is a terminal.
+/// A text in bold on a terminal, or as NO_COLOR and CLICOLOR_FORCE say; a line end stays behind it.
 std::string bold(const std::string &text);
 
 } // namespace convcast::cli

@@ -18,20 +18,22 @@
 namespace convcast::cli {
 namespace {
 
-/// A launch, or the call, by one of its sources.
+/// A row of a table of timelines.
 struct TimelineRow {
-    std::string name, source;
+    std::string name;   ///< of the kernel, or "the call"
+    std::string source; ///< "forecast" or "measured"
     TimelineSummary summary;
 };
 
+/// Appends a row for each launch of a timeline, and one for the call where it has several.
 void append_rows(std::vector<TimelineRow> &rows, const std::string &source, const Timeline &timeline) {
     const std::vector<CtaSpan> spans = spans_of(timeline);
     for (std::size_t launch = 0; launch < timeline.launches.size(); ++launch) {
-        std::vector<CtaSpan> its;
-        std::ranges::copy_if(spans, std::back_inserter(its), [&](const CtaSpan &span) {
+        std::vector<CtaSpan> of_launch;
+        std::ranges::copy_if(spans, std::back_inserter(of_launch), [&](const CtaSpan &span) {
             return span.launch == static_cast<std::int64_t>(launch);
         });
-        rows.push_back({timeline.launches[launch].kernel, source, summary_of(its)});
+        rows.push_back({timeline.launches[launch].kernel, source, summary_of(of_launch)});
     }
     if (timeline.launches.size() > 1)
         rows.push_back({"the call", source, summary_of(spans)});

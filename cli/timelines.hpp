@@ -11,10 +11,10 @@
 
 namespace convcast::cli {
 
-/// A timeline is for looking at; a run with more cases than this is not, and its document would be huge.
+/// The most cases with timelines: they are made to be looked at, and the document of more would be huge.
 inline constexpr int most_timeline_cases = 100;
 
-/// Has a plan, of no more CTAs than a timeline may have; says so where it has too many.
+/// Whether a case has a plan of no more CTAs than a timeline may have; says so where it has too many.
 bool can_have_timeline(const Case &item);
 
 /// Forecasts the timelines of the cases that can have one, where the profile has the numbers for their times.
@@ -22,7 +22,7 @@ bool can_have_timeline(const Case &item);
 void add_forecast_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
                             const Arguments &arguments);
 
-/// One table line a launch and one for the call; "" for a case without timelines.
+/// A case's timelines as a table, a row for each launch and one for the call; "" without any.
 std::string timeline_text(const Case &item);
 
 } // namespace convcast::cli

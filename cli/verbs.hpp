@@ -9,6 +9,8 @@
 
 namespace convcast::cli {
 
+// Each does what its verb asks, writes the answer, and returns the exit code of main.cpp. They throw
+// UsageError, InputError or GpuError, which main.cpp turns into messages and exit codes.
 int adapt(const Arguments &arguments);
 int choose(const Arguments &arguments);
 int compare(const Arguments &arguments);
@@ -25,7 +27,7 @@ int predict(const Arguments &arguments);
 int report(const Arguments &arguments);
 int reproduce(const Arguments &arguments);
 int run(const Arguments &arguments);
-/// The same with -o FILE, without the table that `run` prints besides.
+/// As run, with -o FILE, but without the table that `run` prints.
 int run_into_file(const Arguments &arguments);
 
 /// Words that `convcast list` takes.

@@ -28,54 +28,57 @@ const char *const declared_work_remark =
 
 namespace {
 
+/// "34 %", whole percent and 100 % at most.
 std::string percent(double share) {
     return percent_text(std::min(share, 1.0), 0);
 }
 
-/// Whether a time stands beside those of FP32 on NCHW tensors: ours, a library's in true FP32 and that
-/// layout, or cuDNN in halves, which only cases in halves have.
+/// Whether a time, by its strategy or baseline, may be compared with ours, which are of FP32 on NCHW tensors:
+/// ours, a library's in true FP32 and that layout, or cuDNN in halves, which only shapes in halves have.
 bool comparable(const std::string &baseline) {
     return !is_baseline(baseline) || baseline == "cudnn:half" ||
            (is_true_fp32(baseline) && layout_of(baseline) == Layout::channels_first);
 }
 
+/// "128 CTAs on 128 of 132 SMs, 1 wave", of the plan's main launch on a GPU with `sms` SMs.
 std::string launch_words(const Plan &plan, int sms) {
     const Partition &main = main_launch(plan);
     return fmt::format("{} CTA{} on {} of {} SMs, {} wave{}", grouped(main.ctas), main.ctas == 1 ? "" : "s",
                        std::min<std::int64_t>(main.ctas, sms), sms, main.waves, main.waves == 1 ? "" : "s");
 }
 
+/// "nine of ten from 9.10 us to 12.3 us" by a calibration, else "nothing overlapped 14.0 us".
 std::string interval_words(const Prediction &p) {
     return p.times.fitted_s ? fmt::format("nine of ten from {} to {}", short_time(*p.time_low_s),
                                           short_time(*p.time_high_s))
                             : "nothing overlapped " + short_time(*p.time_high_s);
 }
 
+/// The share of the time in which a unit of the GPU is busy.
 struct BusyShare {
     const char *name;
-    double share;
+    double share; ///< 1.0 is 100 %
 };
 
-/// A share beside the threshold that it is compared with: never rounded across it.
+/// A share in percent; "69.9 %" where whole percent would round it up to the threshold that it is below.
 std::string share_beside(double share, double threshold) {
-    constexpr double tenths = 1000.0;
     return share < threshold && percent(share) == percent(threshold)
-               ? fmt::format("{:.1f} %", std::floor(tenths * share) / 10.0)
+               ? fmt::format("{:.1f} %", std::floor(1000.0 * share) / 10.0)
                : percent(share);
 }
 
 /// "DRAM 67 % and L2 13 %"
 std::string shares_words(const std::vector<BusyShare> &shares, double threshold) {
     std::vector<std::string> words;
-    for (const BusyShare &its : shares)
-        words.push_back(its.name + (" " + share_beside(its.share, threshold)));
+    for (const BusyShare &unit : shares)
+        words.push_back(unit.name + (" " + share_beside(unit.share, threshold)));
     return join(words, " and ");
 }
 
-/// "issue slots 67 % busy, 60 % or more (FMA pipes 2 %)": those at the threshold of R5, then the others.
+/// "issue slots 67 % busy, 60 % or more (FMA pipes 2 %)": those that reach the threshold of R5, then others.
 std::string busy_words(std::vector<BusyShare> shares, double threshold) {
     const auto below =
-        std::ranges::stable_partition(shares, [&](const BusyShare &its) { return its.share >= threshold; });
+        std::ranges::stable_partition(shares, [&](const BusyShare &unit) { return unit.share >= threshold; });
     const std::vector<BusyShare> others(below.begin(), below.end());
     shares.erase(below.begin(), below.end());
     return shares_words(shares, threshold) + " busy, " + percent(threshold) + " or more" +
@@ -93,8 +96,8 @@ std::string error_words(Seconds forecast, Seconds measured) {
     return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
 }
 
-/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM", of a strategy or a baseline
-/// by its text: what multiplies less is counted in multiply-adds of the direct convolution, and that is said.
+/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 per byte of DRAM", of a strategy or
+/// baseline by its text. Winograd multiplies less: its rate counts the direct convolution's, and says so.
 std::string rate_words(const Rates &rates, const std::string &strategy) {
     std::string text;
     if (rates.flop_per_s)
@@ -113,8 +116,8 @@ std::string rate_words(const Rates &rates, const std::string &strategy) {
     return text;
 }
 
-/// "10.4 us, nine of ten from 9.10 us to 12.3 us; 2.66x the speed of light": time, interval, and how far it
-/// is from the bound.
+/// "10.4 us, nine of ten from 9.10 us to 12.3 us; 2.66x the speed of light": time, interval, distance from
+/// the bound, and what ties and assumed numbers make of it. The prediction must have a time.
 std::string time_words(const Prediction &p) {
     std::string text = short_time(*p.time_s) + ", " + interval_words(p);
     if (p.times.tier0_s)
@@ -129,8 +132,8 @@ std::string time_words(const Prediction &p) {
     return text;
 }
 
-/// "exposed: FMA pipes 17 % and issue slots 32 % busy, less than 60 %; ...": a regime with the shares that
-/// make it one, each group beside its threshold of R5.
+/// "exposed: FMA pipes 17 % and issue slots 32 % busy, less than 60 %; ...": the regime, which comes with a
+/// time, and the busy shares that decide it by rule R5, each group beside its threshold. "" without a regime.
 std::string regime_words(const Prediction &p, const GpuProfile &profile) {
     if (!p.regimes || !p.regimes->tier2)
         return "";
@@ -154,8 +157,7 @@ std::string regime_words(const Prediction &p, const GpuProfile &profile) {
     return text;
 }
 
-/// The largest leaves of the tree with their seconds, "shared memory 4.31 us, FMA 3.02 us": what each adds to
-/// the time (V1).
+/// "shared memory 4.31 us, FMA 3.02 us": the `most` leaves of the tree that add most to its time (V1).
 std::string largest_terms(const Term &term, std::size_t most) {
     std::vector<Bar> bars = waterfall(term);
     std::ranges::stable_sort(bars, std::ranges::greater(), &Bar::added_s);
@@ -165,11 +167,12 @@ std::string largest_terms(const Term &term, std::size_t most) {
     return text;
 }
 
-/// The assumptions of all forecasts that were made with it, a paragraph each, for a terminal.
+/// What all forecasts made with this knowledge assume, a paragraph each, for a terminal. The numbers that
+/// were assumed come together in one paragraph, without their sources.
 std::string assumptions_text(const Knowledge &knowledge) {
     std::string text, numbers;
     for (const std::string &said : knowledge.assumptions) {
-        // "NAME VALUE, in LOW to HIGH: assumed, REASON AND SOURCE", of which there may be many
+        // A number reads "NAME VALUE, in LOW to HIGH: assumed, REASON AND SOURCE", or ": published, ".
         const std::size_t reason = std::min(said.find(": assumed, "), said.find(": published, "));
         if (reason == std::string::npos || said.find(", in ") > reason)
             text += headed("  - ", said, 4);
@@ -184,10 +187,10 @@ std::string assumptions_text(const Knowledge &knowledge) {
     return text.empty() ? text : "assumed of all these forecasts:\n" + text;
 }
 
-/// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
-std::string said_of(const std::string &variant, const std::string &said) {
-    const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
-    return variant.empty() ? said : wrapped(variant + ": " + said.substr(0, first)) + said.substr(first);
+/// Lines of text with the name of a GPU or setting before the first; as they are where `variant` is "".
+std::string with_name(const std::string &variant, const std::string &lines) {
+    const std::size_t first = std::min(lines.find('\n'), lines.size() - 1) + 1; // end of the first line
+    return variant.empty() ? lines : wrapped(variant + ": " + lines.substr(0, first)) + lines.substr(first);
 }
 
 } // namespace
@@ -226,25 +229,25 @@ std::string time_lines(const Prediction &p, const GpuProfile &profile, std::size
 std::string known_lines(const Case &item, const Question &question,
                         const std::function<bool(const std::string &)> &wanted) {
     std::string lines;
-    const KnownTimes &known = *question.known;
-    const std::optional<KnownTime> own = known.find(item.shape, item.called());
-    if (own) {
+    const KnownTimes &known = *question.known; // every question that read_questions makes has it
+    const std::optional<KnownTime> of_case = known.find(item.shape, item.called());
+    if (of_case) {
         const Rates rates =
-            rates_of(ConvShape::parse(item.shape), std::nullopt, own->time_s, question.profile);
-        lines += verdict_line("measured",
-                              short_time(own->time_s) + ", " + rate_words(rates, item.strategy.value_or("")) +
-                                  (item.prediction->time_s
-                                       ? "; forecast " + error_words(*item.prediction->time_s, own->time_s)
-                                       : "") +
-                                  " (recording " + own->recording + ")");
+            rates_of(ConvShape::parse(item.shape), std::nullopt, of_case->time_s, question.profile);
+        lines += verdict_line(
+            "measured", short_time(of_case->time_s) + ", " + rate_words(rates, item.strategy.value_or("")) +
+                            (item.prediction->time_s
+                                 ? "; forecast " + error_words(*item.prediction->time_s, of_case->time_s)
+                                 : "") +
+                            " (recording " + of_case->recording + ")");
     }
-    const std::optional<Seconds> time = own ? std::optional(own->time_s) : item.prediction->time_s;
+    const std::optional<Seconds> time = of_case ? std::optional(of_case->time_s) : item.prediction->time_s;
     if (const auto fastest = known.fastest(KnownTimes::Of::settings, item.shape, wanted);
         fastest && time && fastest->time_s < *time)
         lines += verdict_line("fastest ours",
                               fmt::format("{}, measured {}, {:.2f}x what is {} here (recording {})",
                                           marked(fastest->name), short_time(fastest->time_s),
-                                          fastest->time_s / *time, own ? "measured" : "forecast",
+                                          fastest->time_s / *time, of_case ? "measured" : "forecast",
                                           fastest->recording));
     std::string libraries;
     if (const auto other = known.fastest(KnownTimes::Of::baselines, item.shape, comparable))
@@ -267,7 +270,7 @@ std::string all_assumptions(const std::vector<Row> &rows, bool whole, const std:
     for (const Question *question : questions)
         if (const std::string said = assumptions_text(question->knowledge);
             !said.empty() && text.find(said) == std::string::npos)
-            text += said_of(questions.size() > 1 ? question->variant : "", said);
+            text += with_name(questions.size() > 1 ? question->variant : "", said);
     if (whole || questions.size() < 2 || std::ranges::count(text, '\n') <= short_enough)
         return text;
     text = hanging("assumed of these forecasts, the first of each; all: " + where);
@@ -309,7 +312,7 @@ std::string refusal_line(const Case &item) {
 }
 
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster) {
-    const auto none = [](const std::string &) { return false; };
+    const auto none = [](const std::string &) { return false; }; // the setting is given: no other is wanted
     std::string out = bold(wrapped(shape_words(item.name.value_or(""), item.shape) + " on " + question.title +
                                    ", " + item.called()));
     if (item.status != Status::ok)

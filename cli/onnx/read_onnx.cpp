@@ -31,7 +31,7 @@
 namespace convcast {
 namespace {
 
-/// Within 2^53, the largest integer that JSON holds exactly. Sizes that large are refused later.
+/// The value within +-2^53, beyond which JSON does not hold every integer. Sizes as large are refused later.
 std::int64_t bounded(std::int64_t value) {
     constexpr std::int64_t most = std::int64_t{1} << 53;
     return std::clamp(value, -most, most);
@@ -54,7 +54,7 @@ std::string plain(const std::string &text) {
     return out;
 }
 
-/// "float", "int64". A file that does not say the type of a tensor means float.
+/// The name of a type of elements in small letters, "int64"; "float" where the file does not say one.
 std::string type_name(int type) {
     std::string name = onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(type));
     for (char &c : name)
@@ -62,7 +62,7 @@ std::string type_name(int type) {
     return name.empty() || name == "undefined" ? "float" : name;
 }
 
-/// A tensor that a node gives, with its sizes and the type of its elements as far as the file says them.
+/// A tensor with the sizes and the type of elements that the file says of it; a size that is left open is 0.
 OnnxTensor tensor_of(const onnx::TypeProto &type, const std::string &name) {
     OnnxTensor out;
     out.name = name;
@@ -74,12 +74,13 @@ OnnxTensor tensor_of(const onnx::TypeProto &type, const std::string &name) {
     return out;
 }
 
+/// The name of a node, or of its first output, or else its type.
 std::string name_of(const onnx::NodeProto &node) {
     const std::string name = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
     return plain(name.empty() ? node.op_type() : name);
 }
 
-/// Convolutions in the bodies of loops and branches.
+/// Notes in `out` convolutions in the body of a loop or branch, left out as nobody knows how often they run.
 void skip_bodies(const onnx::NodeProto &node, OnnxGraph &out) {
     for (const onnx::AttributeProto &body : node.attribute())
         if (body.has_g())
@@ -92,17 +93,19 @@ void skip_bodies(const onnx::NodeProto &node, OnnxGraph &out) {
             }
 }
 
-/// Height and width that inputs get where the file leaves them open; 0: they stay open.
+/// Height and width in pixels that inputs get where the file leaves them open; 0: they stay open.
 struct InputSize {
     int height = 0, width = 0;
 };
 
-/// An open number of images becomes one, and open heights and widths become `size`.
+/// Sets the sizes that the graph's inputs leave open: the number of images to 1, height and width to `size`.
+/// Notes in `out` whether the number of images was open, and whether a height or width still is.
 void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxGraph &out) {
     std::set<std::string> constants;
     for (const onnx::TensorProto &tensor : graph.initializer())
         constants.insert(tensor.name());
-    bool open = false;
+    bool open = false; // a size was set
+    // Returns whether the size was open and is set now.
     const auto set = [](onnx::TensorShapeProto &shape, int at, int value) {
         if (value <= 0 || (shape.dim(at).has_dim_value() && shape.dim(at).dim_value() > 0))
             return false;
@@ -116,7 +119,7 @@ void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxGraph &o
         if (shape.dim_size() == 0)
             continue;
         out.open_images = set(shape, 0, 1) || out.open_images;
-        if (shape.dim_size() == 4) {
+        if (shape.dim_size() == 4) { // images, channels, height, width
             open = set(shape, 2, size.height) || open;
             open = set(shape, 3, size.width) || open;
             for (const int at : {2, 3})
@@ -133,14 +136,15 @@ void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxGraph &o
             output.mutable_type()->mutable_tensor_type()->clear_shape();
 }
 
-/// The name of a tensor as JSON can hold it, each name another one.
+/// The name of a tensor as JSON can hold it; a hash keeps names apart that plain() makes the same.
 std::string tensor_name(const std::string &raw) {
     const std::string name = plain(raw);
     return name == raw ? name : name + "_" + content_hash({raw});
 }
 
+/// The value as JSON can hold it: finite, and 0 instead of NaN.
 double bounded(double value) {
-    constexpr double most = 1e308;
+    constexpr double most = 1e308; // near the largest double
     return value != value ? 0.0 : std::clamp(value, -most, most);
 }
 
@@ -151,6 +155,7 @@ template <class Numbers> std::vector<double> doubles(const Numbers &numbers) {
     return out;
 }
 
+/// The numbers in the bytes of a tensor, which ONNX stores in little-endian order, as this machine does.
 template <class T> std::vector<double> raw_numbers(const std::string &bytes) {
     std::vector<double> out;
     for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
@@ -161,6 +166,7 @@ template <class T> std::vector<double> raw_numbers(const std::string &bytes) {
     return out;
 }
 
+/// The value of an IEEE half: 1 bit of sign, 5 of exponent, 10 of fraction. Infinity and NaN become 1e308.
 double of_half(std::uint16_t bits) {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
     const double size = exponent == 0    ? std::ldexp(fraction, -24)
@@ -169,9 +175,10 @@ double of_half(std::uint16_t bits) {
     return bits >> 15 != 0 ? -size : size;
 }
 
-constexpr std::int64_t few = 64; ///< numbers of a tensor that are looked at
+/// Tensors with more numbers are weights, of which only sizes matter: chosen, as sizes and scales have few.
+constexpr std::int64_t few = 64;
 
-/// At most one more than these.
+/// How many numbers a tensor has; few + 1 for all that have more.
 std::int64_t numbers_of(const onnx::TensorProto &tensor) {
     std::int64_t count = 1;
     for (const std::int64_t size : tensor.dims())
@@ -179,7 +186,7 @@ std::int64_t numbers_of(const onnx::TensorProto &tensor) {
     return count;
 }
 
-/// The numbers of a tensor that has few of them, as sizes, scales and limits are.
+/// The numbers of a tensor; absent for many, for those in another file, and for types that do not matter.
 std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) {
     const std::int64_t count = numbers_of(tensor);
     if (count > few || tensor.data_location() == onnx::TensorProto::EXTERNAL)
@@ -216,6 +223,7 @@ std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) 
     return numbers.size() == static_cast<std::size_t>(count) ? std::optional(numbers) : std::nullopt;
 }
 
+/// A constant of the graph, with its numbers if they are few, or the name of the file that has them.
 OnnxTensor constant_of(const onnx::TensorProto &tensor, const std::string &name) {
     OnnxTensor out{
         name,        bounded_list(tensor.dims()), true, few_numbers(tensor), type_name(tensor.data_type()),
@@ -229,6 +237,7 @@ OnnxTensor constant_of(const onnx::TensorProto &tensor, const std::string &name)
     return out;
 }
 
+/// An attribute of a node: numbers, of a tensor only few, or text; other types are left empty.
 OnnxAttribute attribute_of(const onnx::AttributeProto &from) {
     OnnxAttribute out;
     out.name = plain(from.name());
@@ -295,7 +304,7 @@ void add_graph(const onnx::GraphProto &graph, OnnxGraph &out) {
     }
 }
 
-/// Takes the numbers of weights out of a model, of which only the sizes matter: the library would copy them.
+/// Removes the numbers of weights from a model. Only their sizes matter, and the library would copy them.
 void drop_weights(onnx::GraphProto &graph) {
     const auto drop = [](onnx::TensorProto &tensor) {
         if (numbers_of(tensor) <= few)
@@ -315,13 +324,13 @@ void drop_weights(onnx::GraphProto &graph) {
                 drop(*each.mutable_t());
 }
 
-/// Has the library work out the sizes of tensors; with `followed`, also those that nodes compute of sizes.
+/// Infers the sizes of tensors by the library; `followed`: also sizes that nodes compute from sizes.
 void infer(onnx::ModelProto &model, bool followed) {
     onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
                                        onnx::ShapeInferenceOptions(false, 0, followed));
 }
 
-/// Whether the library survives that, which a child process tries. Versions of it crash at nodes of a newer
+/// Whether the library survives infer(), which a child process tries: some versions crash at nodes of a newer
 /// opset than they know, such as a Shape of a Pad with axes (opset 18).
 bool survives(const onnx::ModelProto &model, bool followed) {
     const pid_t child = fork();
@@ -329,7 +338,7 @@ bool survives(const onnx::ModelProto &model, bool followed) {
         try {
             onnx::ModelProto copy = model;
             infer(copy, followed);
-        } catch (const std::exception &) { // said where it is done
+        } catch (const std::exception &) { // reading_of says so when it infers
         }
         _exit(0);
     }
@@ -337,6 +346,7 @@ bool survives(const onnx::ModelProto &model, bool followed) {
     return child < 0 || waitpid(child, &status, 0) != child || WIFEXITED(status);
 }
 
+/// The graph of a model, with sizes inferred as far as the library can.
 OnnxGraph reading_of(onnx::ModelProto &model, const InputSize &size) {
     OnnxGraph out;
     onnx::GraphProto &graph = *model.mutable_graph();
@@ -358,6 +368,7 @@ OnnxGraph reading_of(onnx::ModelProto &model, const InputSize &size) {
     return out;
 }
 
+/// Reads the model on standard input and writes its graph to standard output. Returns the exit code.
 int read_and_write(const InputSize &size) {
     onnx::ModelProto model;
     if (!model.ParseFromFileDescriptor(STDIN_FILENO) || !model.has_graph()) {
