@@ -15,21 +15,22 @@ bool has_timeline(const Case &item) {
                        [](const Measurement &m) { return m.timeline.has_value(); });
 }
 
-/// The forecast of what the case asks; `given`: from the work that was counted.
+/// A new case for what `item` is of. `given`: its time is forecast from the work counted with a cold L2.
 Case forecast_of(const Case &item, const ConvShape &shape, const Run &document, const GpuProfile &profile,
                  const Knowledge &knowledge, bool given) {
     const Measurement *cold = item.measured(L2State::cold);
     const Work *counted = cold && cold->work ? &*cold->work : nullptr;
     if (item.strategy)
         return predict(parse_strategy(*item.strategy), shape, profile, knowledge, given ? counted : nullptr);
-    if (const OwnKernel *kernel = document.own_kernel(*item.baseline)) // counters say what nobody declared
+    // The counters also stand in for work that the launch file of a user's kernel does not declare.
+    if (const OwnKernel *kernel = document.own_kernel(*item.baseline))
         return predict_own(*kernel, shape, profile, knowledge, given || !kernel->work ? counted : nullptr);
     return predict_baseline(*item.baseline, shape, profile);
 }
 
 } // namespace
 
-bool was_run(const Run &document) {
+bool was_run(const Run &document) { // the name of the device, which `run` alone writes
     return document.conditions.contains("gpu");
 }
 
@@ -42,7 +43,8 @@ Case forecast_again(Case item, const Run &document, const GpuProfile &profile, c
         forecast_of(item, shape, document, profile, knowledge, measured == MeasuredCases::renew_given_work);
     if (has_timeline(item))
         add_timeline(now, profile, knowledge);
-    // Only a run gives these statuses; whether a strategy fits, a forecast says too.
+    // Only a run gives these statuses. That a strategy does not fit, a forecast says too, unless a run said
+    // so or it is others' code, of which a forecast cannot tell.
     const bool found = item.status == Status::wrong_result || item.status == Status::failed ||
                        item.status == Status::not_run ||
                        (item.status != Status::ok && (item.baseline || was_run(document)));

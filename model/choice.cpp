@@ -16,12 +16,13 @@
 namespace convcast {
 namespace {
 
+/// The strategy's name in a setting's text: "winograd" of "winograd:tile=4".
 std::string name_in(const std::string &setting) {
     return setting.substr(0, setting.find(':'));
 }
 
-/// Takes what computes on tensor cores out of a ranking in order; returns its fastest setting, if there is
-/// one.
+/// Removes strategies on tensor cores from a ranking, which is sorted by time alone. Returns their fastest
+/// setting; absent if there is none, or it has no time.
 std::optional<BestOf> take_out_tensor_cores(Ranking &ranking) {
     const auto is_out = [](const RankedSetting &setting) { return uses_tensor_cores(name_in(setting.text)); };
     std::optional<BestOf> fastest;
@@ -34,8 +35,9 @@ std::optional<BestOf> take_out_tensor_cores(Ranking &ranking) {
     return fastest;
 }
 
-/// Inserts a setting where its time places it among `times`, which are in order, unless it is there.
-void place(Choice &choice, Case item, const std::vector<std::optional<Seconds>> &times) {
+/// Inserts a setting, unless it is there or has no time, at the rank that its time has among `times`, those
+/// of all ranked settings. If it cannot run it goes to the refused.
+void insert(Choice &choice, Case item, const std::vector<std::optional<Seconds>> &times) {
     if (item.status != Status::ok) {
         if (std::none_of(choice.refused.begin(), choice.refused.end(),
                          [&](const Case &other) { return other.kernel() == item.kernel(); }))
@@ -107,7 +109,7 @@ Choice choice_of(const ConvShape &shape, const GpuProfile &profile, const Knowle
     for (const std::string &text : extent.placed) {
         Case item = predict(parse_strategy(text), shape, profile, knowledge);
         out.placed.push_back(*item.strategy);
-        place(out, std::move(item), times);
+        insert(out, std::move(item), times);
     }
     if ((extent.why || !extent.placed.empty()) && !out.ranked.empty())
         add_margins(out);

@@ -1,4 +1,4 @@
-// What to take for a shape: its ranking, as far as it is shown, with whole forecasts.
+// Which setting to take for a shape: all are ranked, and those that an answer shows forecast in full.
 #pragma once
 
 #include "model/predict.hpp"
@@ -11,39 +11,39 @@
 
 namespace convcast {
 
-/// The fastest setting of a strategy.
+/// The setting of a strategy that is forecast to be its fastest.
 struct BestOf {
-    std::string name;
-    std::int64_t rank = 0;
-    Seconds time;
-    std::string setting;
-    std::optional<Regime> regime; ///< where it is asked for
+    std::string name;             ///< of the strategy
+    std::int64_t rank = 0;        ///< from 1; 0: it was not ranked
+    Seconds time;                 ///< 0 if the profile lacks a number for it
+    std::string setting;          ///< as text, with every knob
+    std::optional<Regime> regime; ///< absent unless Extent::regimes asks for it
 };
 
-/// What of a ranking is forecast in full.
+/// Which settings of a ranking are forecast in full.
 struct Extent {
-    std::size_t top = 0;
-    bool why = false;                ///< also the best of every further strategy, and margins
-    std::vector<std::string> placed; ///< settings that are given a place
-    bool tensor_cores = false;       ///< strategies on tensor cores are ranked too
-    bool regimes = false;            ///< the regime of every strategy's best setting is asked for
+    std::size_t top = 0; ///< the first ones
+    bool why = false;    ///< also the best of every further strategy, and all margins (model/choose/why.hpp)
+    std::vector<std::string> placed; ///< also these settings, with or without open knobs
+    bool tensor_cores = false;       ///< also rank strategies on tensor cores, if no strategies are named
+    bool regimes = false;            ///< also find the regime of every strategy's best setting
 };
 
 struct Choice {
-    std::vector<Case> ranked;        ///< in order
-    std::vector<std::int64_t> ranks; ///< of each of them
-    std::vector<Case> refused;       ///< strategies that do not do the shape
+    std::vector<Case> ranked;        ///< settings that are forecast in full, fastest first
+    std::vector<std::int64_t> ranks; ///< the rank of each of `ranked` among all settings, from 1
+    std::vector<Case> refused;       ///< strategies of which no setting can do the shape, with the reason
     std::vector<std::string> placed; ///< Extent::placed, with every knob
-    std::int64_t settings = 0;       ///< that were ranked
+    std::int64_t settings = 0;       ///< how many were ranked
     std::vector<BestOf> best;        ///< of every strategy, fastest first
-    std::optional<BestOf> left_out;  ///< the fastest on tensor cores, where these are not ranked
+    std::optional<BestOf> left_out;  ///< the fastest on tensor cores, if these are not ranked
 };
 
-/// Ranks `strategies`, or all. Deterministic to the byte; plans on all cores.
+/// Ranks settings of `strategies`; empty: of all. Deterministic to the byte; plans on all cores.
 Choice choice_of(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
                  const std::vector<std::string> &strategies, const Extent &extent);
 
-/// Whether the profile has the numbers for times: without them there is an order, but no ranks.
+/// Whether settings have times. If the profile lacks numbers for them, order and ranks say nothing.
 bool has_times(const Choice &choice);
 
 } // namespace convcast

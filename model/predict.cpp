@@ -32,8 +32,8 @@ Case refused_case(const Strategy &strategy, const ConvShape &shape, const GpuPro
 
 namespace {
 
-/// Adds the times of a call of `plan`, and what they say of the regime, or why there are none. Requires the
-/// work that is in `prediction`.
+/// Adds to a prediction the times of a call of `plan`, and the regime and rates that follow from them, or the
+/// reason why there are none; returns whether there are. `prediction` has its work and its regimes already.
 bool add_times(Prediction &prediction, const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                const Knowledge &knowledge) {
     const GpuProfile &profile = gpu.profile;
@@ -120,7 +120,8 @@ Case predict_baseline(const std::string &baseline, const ConvShape &shape, const
     out.status = Status::ok;
     Prediction prediction;
     prediction.assumptions = {"speed of light only: a bound, no forecast of others' code"};
-    // Of halves others may multiply on tensor cores, whose rate no probe measures.
+    // Others may multiply elements of 16 and 8 bits on tensor cores, whose rate for them no probe measures.
+    // So these have the bound of their traffic alone.
     const std::optional<double> fmas =
         shape.dtype == DataType::f32 ? std::nullopt : std::optional<double>(0.0);
     if (const std::optional<Term> bound = speed_of_light(shape, profile, fmas))
@@ -150,7 +151,8 @@ Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfi
         if (!part)
             return out;
         const Plan plan =
-            as_forecast({{*part}, {}, 0, {}}, shape, gpu, as_never_counted(knowledge.facts, {part->kernel}));
+            as_forecast({.launches = {*part}, .prepare = {}, .workspace_bytes = 0, .transformed_fmas = {}},
+                        shape, gpu, as_never_counted(knowledge.facts, {part->kernel}));
         prediction.reason.reset();
         prediction.work = total_work(plan);
         prediction.regimes.emplace();
@@ -160,7 +162,7 @@ Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfi
             prediction.assumptions.emplace_back(declared_work_assumption);
         prediction.assumptions.emplace_back("a kernel that no counters were learnt from: it has the median "
                                             "pace of our kernels and the interval of our strategies");
-    } catch (const UsageError &error) { // an expression of a document that is none
+    } catch (const UsageError &error) { // an expression of the launch file is wrong
         out.status = Status::failed;
         out.reason = error.what();
         out.prediction.reset();

@@ -24,6 +24,7 @@ void label(Case &item, const AskedShape &asked) {
 
 namespace {
 
+/// The cases of one shape, each strategy setting once.
 std::vector<Case> predict_shape(const Question &question, const AskedShape &asked, const Beside &beside) {
     std::vector<Case> cases;
     const auto forecast = [&](const std::string &text) {
@@ -35,13 +36,13 @@ std::vector<Case> predict_shape(const Question &question, const AskedShape &aske
     }
     if (!asked.settings.empty())
         return cases;
-    std::set<std::string> there;
+    std::set<std::string> added;
     const auto add = [&](Case item) {
         label(item, asked);
-        if (!item.strategy || there.insert(*item.strategy).second)
+        if (!item.strategy || added.insert(*item.strategy).second)
             cases.push_back(std::move(item));
     };
-    const auto add_baselines = [&](const std::string &text) {
+    const auto add_baselines = [&](const std::string &text) { // false if the text names no baseline
         const auto names = question.baselines(text, asked.shape);
         for (const std::string &name : names.value_or(std::vector<std::string>()))
             add(predict_baseline(name, asked.shape, question.profile));
@@ -61,7 +62,7 @@ std::vector<Case> predict_shape(const Question &question, const AskedShape &aske
             if (item.status != Status::unsupported)
                 add(std::move(item));
         }
-        if (there.empty()) // silence would not be an answer
+        if (added.empty()) // silence would not be an answer
             for (Case &item : unsupported)
                 add(std::move(item));
         if (beside.baselines)
@@ -92,20 +93,22 @@ std::vector<Case> predict_shape(const Question &question, const AskedShape &aske
 void predict_pieces(const Question &question, const Beside &beside,
                     const std::function<void(std::vector<Case>)> &take,
                     const std::function<void(std::size_t, const ConvShape &)> &progress) {
-    std::set<std::pair<std::string, std::string>> swept; // a case may stand in several sweeps
+    // Shape and strategy of cases of sweeps: a case may stand in several sweeps, and is made once.
+    std::set<std::pair<std::string, std::string>> swept;
     const std::vector<AskedShape> &shapes = question.shapes;
-    constexpr std::size_t at_once = 256;
+    constexpr std::size_t at_once = 256; // shapes of a piece: work for all cores, and little memory
     for (std::size_t begin = 0; begin < shapes.size(); begin += at_once) {
         progress(begin, shapes[begin].shape);
         std::vector<std::vector<Case>> found(std::min(at_once, shapes.size() - begin));
-        const auto one = [&](std::size_t i) {
+        const auto predict_one = [&](std::size_t i) {
             found[i] = predict_shape(question, shapes[begin + i], beside);
         };
-        if (beside.best > 0 && found.size() < usable_cores()) // all cores rank the settings of each
+        // Few shapes are ranked one after another, since ranking the settings of one uses all cores.
+        if (beside.best > 0 && found.size() < usable_cores())
             for (std::size_t i = 0; i < found.size(); ++i)
-                one(i);
+                predict_one(i);
         else
-            in_parallel(found.size(), one);
+            in_parallel(found.size(), predict_one);
         std::vector<Case> piece;
         for (std::size_t i = 0; i < found.size(); ++i)
             for (Case &item : found[i])

@@ -20,15 +20,14 @@
 namespace convcast {
 namespace {
 
-/// An interval that does not hold its value is of another one, and says nothing.
+/// Whether a value has a usable interval: it contains the value and is above 0, as ratios need.
 bool has_interval(const ComparedValue &value) {
     return value.low && value.high && *value.low > 0.0 && *value.low <= *value.value &&
            *value.value <= *value.high;
 }
 
-/// The middle of the values, and its interval; none where a value of the middle has none. Of two values in
-/// the middle it is their mean, of their intervals as well: whatever lies between two that differ would else
-/// be noise.
+/// The median of the values that are present, at least one. Of an even number the two in the middle, and
+/// their intervals, are averaged: neither is preferred. It has an interval only if both have one.
 ComparedValue middle_of(const std::vector<ComparedValue> &values) {
     std::vector<const ComparedValue *> sorted;
     for (const ComparedValue &value : values)
@@ -56,11 +55,12 @@ ComparedVerdict verdict_of(const ComparedRow &row, bool times) {
     return ComparedVerdict::unsure;
 }
 
-/// How many samples lie outside the 95 % interval of a median on each side: the largest k with
-/// P(B < k) <= 2.5 % of a binomial B(n, 1/2); 0 where no interval of samples is wide enough.
+/// How many of n samples lie outside the 95 % interval of their median on each side: the largest k for which
+/// a binomial B(n, 1/2) is below k with a probability of at most 2.5 %; 0 if even the smallest and the
+/// largest sample make no interval so wide.
 std::size_t samples_outside(std::size_t n) {
     constexpr double each_side = 0.025;
-    if (n > 1000) { // the binomial is normal there
+    if (n > 1000) { // 0.5^n soon leaves double; of a normal distribution 2.5 % lie beyond 1.96 deviations
         const double half = 0.5 * static_cast<double>(n);
         return static_cast<std::size_t>(std::max(0.0, half - 1.96 * std::sqrt(0.5 * half)));
     }
@@ -77,19 +77,20 @@ std::size_t samples_outside(std::size_t n) {
 } // namespace
 
 void judge_row(ComparedRow &row, bool times) {
-    std::vector<std::size_t> there;
+    std::vector<std::size_t> present; // files that have a value
     for (std::size_t i = 0; i < row.values.size(); ++i)
         if (row.values[i].value)
-            there.push_back(i);
-    if (there.size() < 2)
+            present.push_back(i);
+    if (present.size() < 2)
         return;
-    const ComparedValue middle = there.size() == 2 ? row.values[there.front()] : middle_of(row.values);
+    const ComparedValue middle = present.size() == 2 ? row.values[present.front()] : middle_of(row.values);
     const auto off = [&](std::size_t i) { return std::abs(*row.values[i].value / *middle.value - 1.0); };
-    // Of two, the second; of equally far ones, the first.
+    // Of two values the second; of several that are equally far the first.
     const std::size_t farthest =
-        there.size() == 2 ? there.back()
-                          : *std::max_element(there.begin(), there.end(),
-                                              [&](std::size_t a, std::size_t b) { return off(a) < off(b); });
+        present.size() == 2
+            ? present.back()
+            : *std::max_element(present.begin(), present.end(),
+                                [&](std::size_t a, std::size_t b) { return off(a) < off(b); });
     const ComparedValue &far = row.values[farthest];
     row.reference = middle.value;
     row.farthest = static_cast<std::int64_t>(farthest);
@@ -107,8 +108,8 @@ void judge_row(ComparedRow &row, bool times) {
     const bool one_measurement =
         far.value == middle.value && far.low == middle.low && far.high == middle.high;
     row.verdict = one_measurement ? ComparedVerdict::same : verdict_of(row, times);
-    // What two of three agree on is still lacking in the third; what differs already says more.
-    if (there.size() < row.values.size() && row.verdict != ComparedVerdict::differs)
+    // If two of three files agree, the row still lacks the third. If they differ, that says more.
+    if (present.size() < row.values.size() && row.verdict != ComparedVerdict::differs)
         row.verdict = ComparedVerdict::lacking;
 }
 

@@ -1,5 +1,5 @@
-// Things of one kind side by side: profiles of GPUs, runs, networks. A row is what several of them have: a
-// number, a case, a node. One rule judges every row, by the values' 95 % intervals.
+// Two or more files of one kind side by side: profiles of GPUs, runs, or networks. A row is something that
+// several of them have: a number, a case, a node. The 95 % intervals of its values judge every row.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -16,22 +16,22 @@
 
 namespace convcast {
 
-/// A ratio that is no further from 1 is none where no interval says more.
+/// Two values without an interval are the same if their ratio is this close to 1, so that it prints as 1.00.
 constexpr double same_below = 0.005;
-/// Within this share two values count as the same, unless another one is asked for.
+/// Two values whose ratio is within this share of 1 count as the same, unless another share is asked for.
 constexpr double default_tolerance = 0.03;
 
 enum class ComparedVerdict {
     broken,  ///< ok before, not ok after
-    slower,  ///< of a time: the whole 95 % interval of the ratio is above 1, and not all of it within the
+    slower,  ///< a time: the whole 95 % interval of the ratio is above 1, and not all of it within the
              ///< tolerance
-    faster,  ///< likewise below 1
-    differs, ///< of another number: either
-    unsure,  ///< the interval has 1 in it and is too wide for `same`, or there is none
+    faster,  ///< a time: likewise below 1
+    differs, ///< a number that is no time: likewise above or below 1
+    unsure,  ///< the interval contains 1 and is too wide for `same`, or there is none
     same,    ///< the whole interval is within the tolerance, or both values are one measurement
     mended,  ///< not ok before, ok after
-    lacking, ///< one of the values is not there
-    refused, ///< unsupported or infeasible in both: there is nothing to time
+    lacking, ///< a file has no value
+    refused, ///< unsupported or infeasible in both files: there is nothing to time
 };
 BOOST_DESCRIBE_ENUM(ComparedVerdict, broken, slower, faster, differs, unsure, same, mended, lacking, refused)
 
@@ -46,11 +46,11 @@ struct ComparedFile {
     CONVCAST_MEMBERS(ComparedFile, file, what, date)
 };
 
-/// What one file has of a row; empty where it has nothing.
+/// What one file has of a row; all members are absent if it has nothing.
 struct ComparedValue {
     std::optional<double> value;
-    std::optional<double> low, high;     ///< its 95 % interval; of a forecast, the forecast itself
-    std::optional<std::int64_t> samples; ///< of which the value is the median
+    std::optional<double> low, high;     ///< its 95 % interval; a forecast's is the forecast itself
+    std::optional<std::int64_t> samples; ///< how many samples the value is the median of
     std::optional<std::string> by;       ///< of a time: the strategy, library or kind of launch that takes it
     CONVCAST_MEMBERS(ComparedValue, value, low, high, samples, by)
 };
@@ -74,10 +74,10 @@ struct ComparedRow {
                      ratio_high, tolerance, verdict, failed, only, reason)
 };
 
-/// What the files were made by, of or on, where it differs; "" where one does not say.
+/// A condition or limit that is not the same in all files.
 struct Difference {
-    std::string name; ///< "gpu", "driver_cuda", "sm_count", ...
-    std::vector<std::string> values;
+    std::string name;                ///< "gpu", "driver_cuda", "sm_count", ...
+    std::vector<std::string> values; ///< one for each file; "" if it does not say
     CONVCAST_MEMBERS(Difference, name, values)
 };
 
@@ -87,14 +87,14 @@ struct FailedCheck {
     CONVCAST_MEMBERS(FailedCheck, file, name, text)
 };
 
-/// Largest value over smallest at the x that all profiles have, over all series that all profiles have.
+/// A curve of several profiles, compared at points (series and x) that all of them have.
 struct ComparedCurve {
     std::string name;
     std::int64_t common_points = 0;
-    std::optional<double> largest_ratio; ///< absent without a common point
-    std::optional<double> at_x;
+    std::optional<double> largest_ratio; ///< largest value over smallest, at the point where that is most
+    std::optional<double> at_x;          ///< that point's x; both are absent without a common point
     std::string x_unit;
-    std::string series; ///< where it is; empty for a curve of one line
+    std::string series; ///< that point's series; "" for a curve of one line
     CONVCAST_MEMBERS(ComparedCurve, name, common_points, largest_ratio, at_x, x_unit, series)
 };
 
@@ -125,36 +125,36 @@ struct ComparedFiles {
                      counts, mean_ratio, rows, total, failed_checks, curves)
 };
 
-/// Fills in what follows from a row's values: all but `failed` and `only`. `times`: a larger value is slower,
-/// and the errors of two know nothing of each other. Other numbers are of probes that repeat worse from one
-/// run to the next than within it: their ratio lies between the extremes of both intervals.
+/// Sets reference, farthest, ratio, its interval and the verdict of a row from its values; leaves a row with
+/// fewer than two values as it is. With `times`, a larger value is slower, and the errors of two values are
+/// independent, so that their squares add. Other numbers come from probes that repeat worse from one run to
+/// the next than within one: their ratio lies between the extremes of both intervals.
 void judge_row(ComparedRow &row, bool times);
 
-/// Adds what differs.
+/// Adds a difference named `name` if the values, one of each file, are not all the same.
 void add_difference(std::vector<Difference> &differences, const std::string &name,
                     std::vector<std::string> values);
 
-/// The conditions that the files say, one map for each.
+/// The conditions of each file.
 using Conditions = std::vector<const std::map<std::string, std::string> *>;
-/// Adds the condition `name` where it differs.
+/// Adds a difference if the condition `name` is not the same in all files.
 void add_condition(std::vector<Difference> &differences, const std::string &name,
                    const Conditions &conditions);
-/// The same of all conditions but the date, which stands with the file's name, and those that were `said`.
+/// The same for all conditions but the date, which stands with the file's name, and those `said` already.
 void add_conditions(std::vector<Difference> &differences, const Conditions &conditions,
                     const std::vector<std::string> &said = {});
-/// What a file says of a condition, "" where it says nothing.
+/// The value of a file's condition; "" if it has none.
 std::string condition_of(const std::map<std::string, std::string> &conditions, const std::string &name);
 
-/// Counts the verdicts of all rows, and whether one failed.
+/// Sets the counts of verdicts from all rows, and `passed` to whether no row failed.
 void conclude(ComparedFiles &comparison);
 
-/// A median and its 95 % interval by order statistics of its samples; of fewer than six there is none.
+/// A median and its 95 % interval by order statistics of its samples; below six there is no interval.
 ComparedValue median_value(double median, std::vector<double> samples);
-/// What is one number, as a forecast is: its interval is itself.
+/// A value that is one number, as a forecast is: its interval is the number itself.
 ComparedValue sure_value(double value);
 
-/// A time in seconds of the first and of the second file, judged; that of a file without such a row is
-/// absent.
+/// A judged row of the times in seconds of two files; absent in a file that has no such row.
 ComparedRow time_row(std::string name, std::array<std::optional<ComparedValue>, 2> values, double tolerance);
 
 extern template const described::Type &described::type_of<ComparedFiles>();

@@ -3,6 +3,6 @@
 
 #include <boost/describe.hpp>
 
-/// In a struct without bases, behind its members, all of which are public: CONVCAST_MEMBERS(Interval, low,
-/// high)
+/// Makes the named members of a struct the fields of a document, with their names as keys. It stands behind
+/// the members: CONVCAST_MEMBERS(Interval, low, high). The struct has no bases, the members are public.
 #define CONVCAST_MEMBERS(Struct, ...) BOOST_DESCRIBE_CLASS(Struct, (), (__VA_ARGS__), (), ())

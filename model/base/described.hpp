@@ -1,5 +1,5 @@
-// Makes the tables of model/base/document.hpp of structs that Boost.Describe
-// describes. They are constants: nothing is made when the program runs.
+// Makes the tables of model/base/document.hpp (one Type for each C++ type) for structs that Boost.Describe
+// describes. They are made at compile time.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -38,11 +38,13 @@ template <class T, std::size_t N> struct IsArray<std::array<T, N>> : std::true_t
 template <class T> struct IsMap : std::false_type {};
 template <class T> struct IsMap<std::map<std::string, T>> : std::true_type {};
 
+/// All public members of a struct, those of its bases first.
 template <class T>
 using Members =
     boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
 
-/// What a number of a type may be where its struct says nothing else.
+/// The values that a number of type T may have if its struct has no range_of. Integers end at 2^53, up to
+/// which a double knows every whole number; times at eleven days, frequencies at a terahertz.
 template <class T> constexpr Range usual_range() {
     if constexpr (std::is_same_v<T, Seconds>)
         return {0.0, 1e6};
@@ -54,11 +56,11 @@ template <class T> constexpr Range usual_range() {
         return {};
 }
 
-/// What a list or map may hold at most: some 200,000 cases of a run. What is
-/// far smaller than its text in JSON is not bounded by it.
+/// How many elements a list or map may have: as many as take 512 MiB in memory, which is some 200,000 cases
+/// of a run. It bounds the memory that a small text can ask for, such as a list of a million empty objects.
 template <class T> constexpr std::size_t most_elements = (std::size_t{1} << 29) / sizeof(T);
 
-/// The member of a struct T that `pointer` points to.
+/// The field of a member of T. Without `range` its range is that of its type, unless T has a range_of.
 template <class T, auto pointer>
 constexpr Field make_field(const char *name, std::optional<Range> range = {}) {
     using Held = std::decay_t<decltype(std::declval<T &>().*pointer)>;
@@ -83,7 +85,7 @@ template <class Q> struct ParamFields {
     using P = Param<Q>;
     static constexpr Type unit = {.form = Type::Form::unit, .unit = UnitOf<Q>::text};
     static constexpr std::array<Field, 7> all = {
-        make_field<P, &P::value>("value", Range{-1e300, 1e300, true}), // the reader says more of it
+        make_field<P, &P::value>("value", Range{-1e300, 1e300, true}), // the reader's check_param is stricter
         Field{"unit", [](void *param) { return param; }, []() -> const Type & { return unit; }, {}, false},
         make_field<P, &P::source>("source"),
         make_field<P, &P::by>("by"),
@@ -99,6 +101,7 @@ struct Choices<E, List<Enumerator...>> {
         Choice{Enumerator::name, static_cast<long long>(Enumerator::value)}...};
 };
 
+/// The table of a type: its form in JSON, and the functions that the form needs to reach into an object.
 template <class T> constexpr Type make_type() {
     using Form = Type::Form;
     Type type{.form = Form::object, .cpp = &typeid(T)};

@@ -25,6 +25,7 @@ using Kind = JsonEvent::Kind;
 
 // ---- writing ----
 
+/// Passes a number on; as an integer if it is whole and below 9e15, which a double knows exactly.
 void tell_number(double value, const JsonEvents &events) {
     if (value == std::floor(value) && std::abs(value) < 9.0e15)
         events({.kind = Kind::integer, .integer = static_cast<long long>(value)});
@@ -32,7 +33,7 @@ void tell_number(double value, const JsonEvents &events) {
         events({.kind = Kind::number, .number = value});
 }
 
-/// Calls `use(key, element)` for each element of an object.
+/// Calls `use(key, element)` for each element of a list, array or map, or for what an optional holds.
 template <class Use> void for_each(const Type &type, const void *object, Use use) {
     type.each(
         object,
@@ -160,7 +161,8 @@ bool is_within(double value, const Range &range) {
     return value >= range.low && value <= range.high;
 }
 
-/// What the parts of a Param must have in common; its value lies in `allowed`.
+/// Reports what is wrong with a Param: a value that is not above 0 or outside `allowed`, an interval that
+/// does not contain the value, or populations that do not ascend.
 void check_param(const Type &type, void *param, const Range &allowed, const FieldProblem &problem) {
     const auto part = [&](std::string_view name) {
         return std::find_if(type.fields.begin(), type.fields.end(),
@@ -209,7 +211,7 @@ void Reader::operator()(const JsonEvent &event) {
         take_scalar(event, target);
 }
 
-/// Where the next value goes; no type where it is skipped.
+/// Where the next value goes. Makes the element of a list or map that it goes to.
 Reader::Target Reader::next() {
     if (open_.empty())
         return {&type_, out_, std::nullopt};
@@ -238,7 +240,7 @@ void Reader::take_key(const JsonEvent &event) {
     if (frame.type == nullptr || frame.type->form == Form::map || full())
         return;
     const std::span<const Field> fields = frame.type->fields;
-    // Documents mostly have their members in the order of the fields.
+    // Members mostly come in the order of the fields, so the search begins behind the last one.
     const std::size_t after =
         frame.field == nullptr ? 0 : static_cast<std::size_t>(frame.field - fields.data()) + 1;
     frame.field = nullptr;
@@ -251,6 +253,7 @@ void Reader::take_key(const JsonEvent &event) {
     }
     frame.key = shortened(event.text);
     const std::span<const char *const> former = frame.type->former;
+    // Keys that begin with x_ are the user's own, and never a problem.
     if (event.text.starts_with("x_") || std::find(former.begin(), former.end(), event.text) != former.end())
         return;
     constexpr std::size_t longest_name = 100;
@@ -318,6 +321,7 @@ void Reader::take_scalar(const JsonEvent &event, const Target &target) {
     }
 }
 
+/// Opens an array or object; one that is not what the target's type asks for is a problem and is skipped.
 void Reader::begin(const JsonEvent &event, const Target &target) {
     const Type *type = target.type;
     if (type != nullptr) {
@@ -337,6 +341,7 @@ void Reader::begin(const JsonEvent &event, const Target &target) {
                      .problems_before = problems_.size()});
 }
 
+/// Closes the array or object that was opened last, and checks it as a whole.
 void Reader::end() {
     const Frame frame = std::move(open_.back());
     open_.pop_back();
@@ -355,16 +360,16 @@ void Reader::end() {
         end_object(frame);
 }
 
-/// Says what an object lacks, and what its own check says.
+/// Reports the fields that an object lacks, and what its own check reports.
 void Reader::end_object(const Frame &frame) {
     const Type &type = *frame.type;
     const std::string its_path = path();
     for (std::size_t i = 0; i < type.fields.size(); ++i)
         if (!frame.seen[i] && !type.fields[i].may_lack)
             say(frame.line, its_path, "missing required field \"" + std::string(type.fields[i].name) + "\"");
-    // Not of a field that is missing or was not read, which has been said. Its
-    // line is that of the deepest part of the field that is there: of a list or
-    // map that is absent, which is an empty one, the object's.
+    // A problem that the check reports is left out if the field is missing or was not read, since that has
+    // been reported. Its line is that of the deepest part of the field that the text has: for a list or map
+    // that is absent, which counts as empty, the line of the object.
     const FieldProblem more = [&](const std::string &field, const std::string &message) {
         if (field.empty())
             return say(frame.line, its_path, message);
@@ -443,11 +448,14 @@ std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::st
 
 namespace {
 
-/// What to do with a document whose schema is not the one expected: of another version of convcast, or of
-/// another kind. Kinds that had the place of others are renewed as these are.
+/// The end of the message about a document whose schema is not the expected one: which verb writes it anew if
+/// another version of convcast wrote it, or else whether it is the right kind of file.
 std::string advice_on_schema(std::string_view got, std::string_view expected) {
     struct Renewed {
-        std::string_view kind, in_place_of, verb, why = "";
+        std::string_view kind;        ///< the schema without its version
+        std::string_view replaced_by; ///< the kind that took its place; "": none
+        std::string_view verb;        ///< the command that writes it anew
+        std::string_view why = "";    ///< what more the message says
     };
     static constexpr Renewed all[] = {
         {"convcast/facts", "", "facts"},
@@ -462,7 +470,7 @@ std::string advice_on_schema(std::string_view got, std::string_view expected) {
     const auto kind_of = [](std::string_view schema) { return schema.substr(0, schema.rfind('/')); };
     const std::string_view kind = kind_of(got), now = kind_of(expected);
     const auto renewed = std::find_if(std::begin(all), std::end(all), [&](const Renewed &its) {
-        return its.kind == kind && (its.in_place_of.empty() ? its.kind : its.in_place_of) == now;
+        return its.kind == kind && (its.replaced_by.empty() ? its.kind : its.replaced_by) == now;
     });
     if (renewed != std::end(all))
         return fmt::format("another version of convcast wrote it{}; `convcast {}` writes it anew",

@@ -1,5 +1,4 @@
-// Files that are part of the program: device code, shipped profiles, studies, the page's script, recorded
-// runs.
+// Files that the build puts into the program: device code, profiles, studies, the page's script, runs.
 #pragma once
 
 #include <string>
@@ -18,10 +17,10 @@ struct EmbeddedFile {
 /// The file whose path ends in `/name` or equals it; nullptr if there is none.
 const EmbeddedFile *find_embedded(const std::vector<EmbeddedFile> &files, std::string_view name);
 
-/// What files are called: their names without folder and ending.
+/// The names of files, in their order, without folder and ending: "h200" of "profiles/h200.json".
 std::vector<std::string> names_of(const std::vector<EmbeddedFile> &files);
 
-/// What `read(text, file)` makes of each of the files.
+/// Calls `read(text, path)` for each of the files and returns what it returned, in their order.
 template <class Read> auto read_each(const std::vector<EmbeddedFile> &files, const Read &read) {
     std::vector<std::invoke_result_t<Read, std::string, std::string>> all;
     for (const EmbeddedFile &file : files)
@@ -29,20 +28,19 @@ template <class Read> auto read_each(const std::vector<EmbeddedFile> &files, con
     return all;
 }
 
-/// A text, what messages call it, and whether it is part of the program.
 struct NamedText {
-    std::string text, place;
-    bool ships = false;
+    std::string text, place; ///< place: what messages call it
+    bool ships = false;      ///< whether it is part of the program
 };
 
-/// What stands behind a name: one of the files `shipped` by what it is called, else a file, - for standard
-/// input. Throws InputError, and UsageError for a name that is neither: it names `kind`, what there is, and
-/// `or_else`.
+/// The text that an option's value `name` stands for: one of the files `shipped` by its name (names_of), else
+/// the file of that path, or standard input for "-". Throws InputError for an unreadable file, UsageError for
+/// a name that is neither: it has `kind` ("study") and the names that ship, and ends with `or_else`.
 NamedText named_file(const std::string &kind, const std::string &name,
                      const std::vector<EmbeddedFile> &shipped, const std::string &or_else);
 
-/// A file's text as hashes of code take it: an include of a header of model/ names no folder inside model/,
-/// so that moving a header leaves recordings tied to the code that they ran.
+/// A source file's text as it enters the hashes of code in recordings: includes of model/ headers lack the
+/// folder, so that moving a header inside model/ does not make recordings look outdated.
 std::string hashed_text(std::string_view text);
 
 } // namespace convcast

@@ -27,6 +27,7 @@ std::string describe(const std::vector<InputProblem> &problems) {
     return text;
 }
 
+/// The Levenshtein distance, in bytes.
 std::size_t edit_distance(const std::string &a, const std::string &b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -56,8 +57,7 @@ bool another_number(const std::string &a, const std::string &b) {
     return true;
 }
 
-/// Whether a name contains every part of a word, which '_' sets apart: dram_bandwidth is part of
-/// dram_read_bandwidth.
+/// Whether a name has all parts of a word between '_': dram_read_bandwidth has dram_bandwidth's.
 bool has_parts(const std::string &name, const std::string &word) {
     const std::vector<std::string> parts = split(word, '_');
     return std::all_of(parts.begin(), parts.end(),
@@ -65,8 +65,8 @@ bool has_parts(const std::string &name, const std::string &word) {
 }
 
 /// "'resnet50_b1' or 'resnet50_b32'": the names that begin with a word, else those that contain it, else
-/// those that contain its parts; of many the first ones and how many there are. Empty if there are none, or
-/// too many that have only its parts.
+/// those that contain its parts. Of more than four names the first three and how many there are. "" if there
+/// are none, more than four that have only its parts, or a word of less than three letters.
 std::string names_with(const std::string &word, const std::vector<std::string> &known) {
     constexpr std::size_t least_letters = 3, most_names = 4;
     if (word.size() < least_letters)
@@ -109,6 +109,7 @@ std::string did_you_mean(const std::string &word, const std::vector<std::string>
     if (word.size() > longest)
         return ".";
     std::string best;
+    // A name is close if less than a third of the word is wrong; of a short word up to two letters may be.
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string &candidate : known) {
         const std::size_t distance = edit_distance(word, candidate);
@@ -133,7 +134,7 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 std::string printable(std::string_view text, Emphasis allowed) {
-    constexpr std::string_view weights[] = {"\x1b[1m", "\x1b[0m"};
+    constexpr std::string_view weights[] = {"\x1b[1m", "\x1b[0m"}; // bold, and back to normal
     std::string shown;
     const auto code = [&](unsigned value) { shown += fmt::format("\\x{:02x}", value); };
     for (std::size_t i = 0; i < text.size(); ++i) {

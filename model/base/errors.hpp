@@ -1,4 +1,5 @@
-// A broken world throws one of these. A domain answer (no feasible plan, a wrong result) is a value instead.
+// The exceptions of the program, and words of their messages. What cannot be carried out throws one of these.
+// An answer about a convolution, such as that no plan is feasible or a result is wrong, is a value instead.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ struct InputError : std::runtime_error {
     InputError(std::string place, std::string message);
 };
 
-/// Does `part`, whose UsageError becomes a problem at `place`.
+/// Calls `part()`, and adds a UsageError that it throws to `problems`, at `place`.
 template <class Part>
 void or_problem(std::vector<InputProblem> &problems, const std::string &place, Part part) {
     try {
@@ -52,25 +53,26 @@ struct CounterPermissionError : GpuError {
     using GpuError::GpuError;
 };
 
-/// The closest of `known` to `word` by edit distance, or those few that begin with it or contain it, as
-/// "; did you mean 'x' or 'y'?", or "." if nothing is close: a sentence's end either way. Nothing is close to
-/// a word of more than 64 bytes, nor what differs from it in digits alone.
+/// The end of a sentence about an unknown `word`: "; did you mean 'x' or 'y'?", or "." if none of `known` is
+/// close. Close are the one with the smallest edit distance, and a few that begin with the word or contain
+/// it. Not close are names that differ from it in digits alone (h100 is no misspelt h200), nor anything to a
+/// word of more than 64 bytes.
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &known);
 
-/// What a message quotes of a text: all of it, or its first bytes and "... (20971520 bytes)". Never ends
-/// within a character of UTF-8.
+/// A text as a message quotes it: all of it, or its first `most` bytes and "... (20971520 bytes)". Does not
+/// end within a character of UTF-8.
 std::string shortened(std::string_view text, std::size_t most = 120);
 
-/// Whether a text may have switches of weight, which are ours, in it.
+/// Whether the two escape sequences by which the program itself switches bold on and off stay in a text.
 enum class Emphasis { ours, none };
 
-/// For a terminal: control characters other than line breaks and tabs as \x1b, so that no file and no word of
-/// the command line can write commands to it. C1 control characters are named as well.
+/// A text for a terminal. Control characters (C0, DEL and C1), other than line breaks and tabs, are written
+/// out as "\x1b", so that no file and no word of the command line can send commands to the terminal.
 std::string printable(std::string_view text, Emphasis allowed = Emphasis::ours);
 
 /// "a, b, c"
 std::string join(const std::vector<std::string> &words, const std::string &separator = ", ");
-/// "a, b, c and 3 more": at most the first `most` of them.
+/// "a, b, c and 3 more": all words, or the first `most` of them and how many more there are.
 std::string join_some(const std::vector<std::string> &words, std::size_t most);
 
 } // namespace convcast

@@ -33,17 +33,18 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-/// Of a document's text, unpacked or as it came, and of a packed file: /dev/zero never ends, and a small
-/// hostile file unpacks to anything. A run of 20,000 cases with forecasts has 450 MB. How many values
-/// a text of this length may have, model/base/json.cpp limits.
+/// Most bytes that are read of a file, packed or unpacked: /dev/zero never ends, and a small hostile file may
+/// unpack to anything. A run of 20,000 cases with forecasts has 450 MB. model/base/json.cpp limits how many
+/// values a text of this length may have.
 constexpr std::size_t most_text = std::size_t{512} << 20;
 
-/// A model of ONNX, whose weights come along, begins with its version's field; 2 GiB is the most that its
-/// format has.
+/// Most bytes that are read of a file which begins like `text`. A model of ONNX, which has its weights
+/// inside, begins with the field of its version (a byte 8); the most that its format allows is 2 GiB.
 std::size_t most_of(std::string_view text) {
     return text.starts_with('\x08') ? most_text * 4 : most_text;
 }
 
+/// What a caller expects of a file: a text, which must not begin with a NUL byte, or anything.
 enum class Content { text, bytes };
 
 [[noreturn]] void too_long(const std::string &path, const char *what, Content content) {
@@ -56,6 +57,7 @@ enum class Content { text, bytes };
                          "writes one, and convcast merge joins parts to one");
 }
 
+/// All that `file` has until its end; `path` is what messages call it.
 std::string read_all(std::FILE *file, const std::string &path, Content content) {
     std::string text;
     char buffer[1 << 16];
@@ -71,13 +73,14 @@ std::string read_all(std::FILE *file, const std::string &path, Content content) 
     return text;
 }
 
-constexpr int gzip_window = 15 + 16;
+constexpr int gzip_window = 15 + 16; // zlib: the largest window, and 16 for the format gzip
 
+/// Whether a file's bytes begin as those of gzip do.
 bool is_packed(std::string_view text) {
     return text.starts_with("\x1f\x8b");
 }
 
-/// A gzip file is one member or several, whose texts follow each other; nothing else may follow.
+/// The text of a gzip file of one member or several. Throws InputError if anything else follows.
 std::string unpack(const std::string &packed, const std::string &path, Content content) {
     z_stream stream{};
     if (inflateInit2(&stream, gzip_window) != Z_OK)
@@ -114,10 +117,10 @@ std::string unpack(const std::string &packed, const std::string &path, Content c
     throw InputError(path, std::string("cannot be written: ") + std::strerror(error));
 }
 
-/// A device such as /dev/null or a named pipe is written through: it cannot be replaced by a rename.
+/// Whether a path is a device such as /dev/null, or a named pipe: no rename may replace it.
 bool is_special(const std::string &path) {
-    struct stat there {};
-    return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+    struct stat existing {};
+    return ::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode);
 }
 
 /// The file that a chain of symbolic links leads to, whether it exists or not.
@@ -134,7 +137,7 @@ std::string without_links(const std::string &path) {
     return target.string();
 }
 
-/// Those that exist now. Never destroyed: other threads may write files while the program ends.
+/// The temporaries that exist now. Never destroyed: other threads may write files while the program ends.
 struct Temporaries {
     std::mutex mutex;
     std::set<std::string> paths, folders;
@@ -144,9 +147,11 @@ Temporaries &temporaries() {
     return *all;
 }
 
+/// Whether a file must be on the disk before it is closed, so that a rename never leaves an empty one behind.
 enum class Sync { no, yes };
 
-/// Closes `file`, which may be nullptr where opening it failed; `path` is what a message names.
+/// Writes the text and closes `file`, which is nullptr if opening it has failed (errno says why). Throws as
+/// write_file_atomically does; `path` is what messages call the file.
 void write_and_close(std::FILE *file, const std::string &text, const std::string &path, Sync sync) {
     if (file == nullptr)
         fail_to_write(path, errno);
@@ -214,8 +219,8 @@ bool same_file(const std::string &one, const std::string &other) {
 }
 
 TemporaryFile::TemporaryFile(const std::string &target) : shown_(target), target_(without_links(target)) {
-    struct stat there {};
-    const bool replaces = ::stat(target_.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+    struct stat existing {};
+    const bool replaces = ::stat(target_.c_str(), &existing) == 0 && S_ISREG(existing.st_mode);
     const std::scoped_lock lock(temporaries().mutex);
     for (int error = EEXIST; error == EEXIST;) {
         path_ = target_ + fmt::format(".part{:08x}", std::random_device{}());
@@ -228,7 +233,7 @@ TemporaryFile::TemporaryFile(const std::string &target) : shown_(target), target
     }
     temporaries().paths.insert(path_);
     if (replaces)
-        (void)::fchmod(descriptor_, there.st_mode & 0777); // a file system without modes has none to keep
+        (void)::fchmod(descriptor_, existing.st_mode & 0777); // a file system without modes has none to keep
 }
 
 TemporaryFile::~TemporaryFile() {
@@ -276,7 +281,7 @@ void OutputFile::write(std::string_view text) {
 void OutputFile::finish() {
     if (gzclose(std::exchange(packing_, nullptr)) != Z_OK)
         fail_to_write(shown_, errno);
-    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) // what cannot be synchronised
+    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) // as of what cannot be synchronised
         fail_to_write(shown_, errno);
     part_.replace_target();
 }
@@ -331,7 +336,7 @@ std::string without_slash(std::string path) {
     return path;
 }
 
-/// A name beside the target that nothing has. Throws InputError where the target cannot be replaced.
+/// A path beside the target that nothing has. Throws InputError if the target cannot be replaced.
 std::string name_beside(const std::string &target) {
     NewFolder::check(target);
     std::error_code failed;
@@ -347,9 +352,9 @@ std::string name_beside(const std::string &target) {
 
 void NewFolder::check(const std::string &target) {
     std::error_code failed;
-    const std::filesystem::file_status there = std::filesystem::symlink_status(target, failed);
-    const bool exists = std::filesystem::exists(there);
-    if (exists && !std::filesystem::is_directory(there))
+    const std::filesystem::file_status existing = std::filesystem::symlink_status(target, failed);
+    const bool exists = std::filesystem::exists(existing);
+    if (exists && !std::filesystem::is_directory(existing))
         throw InputError(target, "is there already and is no folder; name a folder that does not exist yet");
     if (exists && !std::filesystem::is_empty(target, failed))
         throw InputError(target, "is a folder that is not empty, and nothing in it is written over; name a "

@@ -1,4 +1,4 @@
-// Content hashes that tie data to the code or the profile that made it.
+// Content hashes, by which a document says which code or profile it was made with.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace convcast {
 
-/// XXH3-128 over the texts and their lengths, 32 hex digits.
+/// XXH3-128 over the texts and their lengths, as 32 hex digits. Not secure against forgery.
 std::string content_hash(const std::vector<std::string> &texts);
 
 } // namespace convcast

@@ -24,14 +24,15 @@ namespace {
 
 constexpr int max_depth = 64; // far above our documents (a term tree is the deepest), far below the stack
 
-/// Feeds characters to the parser and remembers the line of the last one that was not white space. nlohmann's
-/// SAX events carry no position, but a token's last character has always been read when its event fires, and
-/// at most one character more: white space after a number does not move the line.
+/// Where the parser is in the text.
 struct Cursor {
-    int line;
-    int newlines; ///< so far, and those in front of the text
+    int line;     ///< of the last character that was not white space
+    int newlines; ///< line breaks so far, with those in front of the text
 };
 
+/// Feeds characters to the parser and keeps its cursor. nlohmann's SAX events carry no position. But a
+/// token's last character has always been read when its event comes, and at most one character more; that is
+/// white space or punctuation, and white space does not move the line.
 class LineIterator {
   public:
     using iterator_category = std::input_iterator_tag;
@@ -63,7 +64,8 @@ class LineIterator {
     const char *at_ = nullptr;
 };
 
-/// Passes the library's events on, and refuses what it lets through: duplicate keys and deep nesting.
+/// Passes the library's events on as ours, and throws InputError for what the library accepts: duplicate
+/// keys, deep nesting and too many values.
 class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
   public:
     SaxEvents(const Cursor &cursor, std::string file, const JsonEvents &events)
@@ -106,8 +108,8 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
   private:
     using Kind = JsonEvent::Kind;
     static constexpr std::size_t longest_message = 400;
-    /// Keys and values of a document; a run of 20,000 cases with forecasts has a third. It bounds the memory
-    /// that any text can ask for.
+    /// Most keys and values of a document; a run of 20,000 cases with forecasts has a third of it. It bounds
+    /// the memory that any text can ask for.
     static constexpr std::size_t most_values = 64'000'000;
 
     bool tell(JsonEvent event) {
@@ -138,7 +140,7 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
     std::vector<std::set<std::string>> open_; ///< the keys of each array and object that is open
 };
 
-/// With DEL and the C1 control characters escaped too: terminals obey them.
+/// Appends a JSON string. DEL and C1 control characters are escaped too, since terminals obey them.
 void append_quoted(std::string &out, std::string_view text) {
     const bool as_it_is = std::all_of(text.begin(), text.end(), [](char letter) {
         return letter >= 0x20 && letter < 0x7f && letter != '"' && letter != '\\';
@@ -162,8 +164,7 @@ void append_quoted(std::string &out, std::string_view text) {
     }
 }
 
-/// A null, boolean, number or string; a number as the library writes it: the shortest text that reads as the
-/// same one.
+/// Appends a null, boolean, number or string. A number is the shortest text that reads as the same number.
 void append_scalar(std::string &out, const JsonEvent &event) {
     using Kind = JsonEvent::Kind;
     char text[64];
@@ -179,7 +180,7 @@ void append_scalar(std::string &out, const JsonEvent &event) {
         out += "null";
 }
 
-/// Looks for paths in a document.
+/// Takes the events of a document, and notes the lines and values of the paths that it was given.
 class PathFinder {
   public:
     PathFinder(const std::vector<std::string> &lines, const std::vector<std::string> &texts) {
@@ -238,13 +239,13 @@ class PathFinder {
         }
     }
 
-    std::map<std::string, int> lines_; ///< 0 of what is not there
+    std::map<std::string, int> lines_; ///< of the paths that were given and all above them; 0: not found yet
     std::map<std::string, std::string> texts_;
     std::string path_;
     std::vector<Open> open_;
     JsonWriter writer_;
-    std::string *wanted_ = nullptr; ///< the text that is being written
-    std::size_t wanted_depth_ = 0;
+    std::string *wanted_ = nullptr; ///< where the value goes that is being written; nullptr: none is
+    std::size_t wanted_depth_ = 0;  ///< how many arrays and objects that value lies in
 };
 
 } // namespace
@@ -303,13 +304,13 @@ void JsonWriter::new_line() {
     }
 }
 
-/// Parts a member, or an element that has a line of its own, from the one before it.
+/// Separates a member, or an element that has a line of its own, from the one before it.
 void JsonWriter::begin_element() {
     out_ += open_.back().values++ == 0 ? "" : ",";
     new_line();
 }
 
-/// A line each, as something else follows in their array.
+/// Writes the scalars that were held back, a line each, as something else follows in their array.
 void JsonWriter::write_scalars() {
     for (const std::string &scalar : std::exchange(scalars_, {})) {
         begin_element();

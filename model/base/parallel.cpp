@@ -23,7 +23,7 @@ std::size_t usable_cores() {
 
 namespace {
 
-/// Whether this thread works on a piece of work among others.
+/// Whether this thread is inside a call of in_parallel.
 thread_local bool in_a_piece = false;
 
 } // namespace

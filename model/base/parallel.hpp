@@ -1,4 +1,4 @@
-// Independent pieces of work on all cores.
+// Runs independent pieces of work on all cores.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,13 @@
 
 namespace convcast {
 
-/// Cores that this process may run on: fewer than the machine has under taskset or a batch system.
+/// How many cores this process may run on: fewer than the machine has under taskset or a batch system.
 std::size_t usable_cores();
 
-/// Calls work(0) to work(count - 1), each once, on so many threads; what they write must be apart. Returns
-/// when all are done, or throws what the piece of the lowest number threw. Where a piece calls it in its
-/// turn, that thread does all of it: the others have pieces of their own.
+/// Calls work(0) to work(count - 1), each once, on at most `most_threads` threads, this one among them. The
+/// calls run at the same time, so no two may write to the same place. Returns when all are done; if calls
+/// threw, throws what the one of the lowest number threw. If `work` itself calls in_parallel, its thread does
+/// that work alone, since the other threads are busy already.
 void in_parallel(std::size_t count, const std::function<void(std::size_t)> &work,
                  std::size_t most_threads = usable_cores());
 

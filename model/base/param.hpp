@@ -31,12 +31,13 @@ struct Spread {
     }
 };
 
-/// Bootstrap 95 % interval of a value: where the median of as many new samples would lie.
+/// Of a measured value, where the median of as many new samples would lie (bootstrap, 95 %); of another
+/// value, the range that it may lie in.
 struct Interval {
     double low = 0.0, high = 0.0;
     CONVCAST_MEMBERS(Interval, low, high)
 
-    /// That of a slope may begin below zero.
+    /// The interval of a slope may begin below zero.
     static constexpr Range range_of(std::string_view) { return {-1e18, 1e18}; }
     void check(const FieldProblem &problem) const {
         if (!(low <= high))
@@ -44,8 +45,8 @@ struct Interval {
     }
 };
 
-/// The values of a unit that a profile may have: wide enough for any GPU, narrow enough that no rule divides
-/// by a rounded zero or leaves 64 bits.
+/// The values that a number of a profile may have, by its quantity Q: wide enough for any GPU, narrow enough
+/// that no rule divides by a rounded zero or leaves 64 bits.
 template <class Q> constexpr Range plausible() {
     if constexpr (std::is_same_v<Q, Frequency>)
         return {1e6, 1e11};
@@ -68,7 +69,7 @@ template <class Q> struct Param {
     std::optional<Spread> spread{};
     std::optional<Interval> interval{};
     /// The medians of clearly separate groups of samples, ascending; empty if there is one group. `value` is
-    /// the median of all samples, hence one of the group that has more.
+    /// the median of all samples, and so lies in the larger group.
     std::vector<double> populations{};
 };
 

@@ -57,6 +57,7 @@ std::string short_number(double value) {
         return fmt::format("{:.0f}", value);
     if (size >= 1e6 || size < 0.9995)
         return fmt::format("{:.4g}", value);
+    // Each limit is where rounding to four digits carries into the next place: 999.95 becomes 1000.
     const int digits = size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
     return fmt::format("{:.{}f}", value, digits);
 }

@@ -12,6 +12,7 @@
 namespace convcast {
 namespace {
 
+/// FIPS 180-4, 4.2.2: of the cube roots of the first 64 primes, 32 bits behind the point.
 constexpr std::array<std::uint32_t, 64> constants = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -26,6 +27,7 @@ constexpr std::size_t block_bytes = 64;
 
 using State = std::array<std::uint32_t, 8>;
 
+/// FIPS 180-4, 6.2.2: takes a block of 64 bytes into the state.
 void add_block(State &state, const char *bytes) {
     std::array<std::uint32_t, 64> w{};
     for (std::size_t i = 0; i < block_bytes; ++i)

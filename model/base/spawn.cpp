@@ -18,7 +18,7 @@
 namespace convcast {
 namespace {
 
-/// For a call of the system.
+/// Pointers to the texts and a nullptr at the end, as the system takes them.
 std::vector<char *> pointers(std::vector<std::string> &texts) {
     std::vector<char *> out;
     for (std::string &text : texts)

@@ -20,10 +20,10 @@ class SplitMix64 {
         return x ^ (x >> 31);
     }
 
-    /// From 0 up to 1, in steps of 2^-24.
+    /// A number from 0 to below 1, in steps of 2^-24, so that it is exact as a float too.
     double share() { return std::ldexp(static_cast<double>((*this)() >> 40), -24); }
 
-    /// From 0 up to 1, in steps of 2^-53.
+    /// A number from 0 to below 1, in steps of 2^-53.
     double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 
   private:

@@ -6,7 +6,7 @@
 
 namespace convcast {
 
-/// A value in second^S byte^B cycle^C fma^F instruction^I; no prefixes inside.
+/// A value in second^S byte^B cycle^C fma^F instruction^I, without prefixes: a microsecond is 1e-6.
 template <int S, int B, int C, int F, int I> struct Quantity {
     double value = 0.0;
 
@@ -33,7 +33,7 @@ template <int S, int B, int C, int F, int I> struct Quantity {
 };
 
 using Seconds = Quantity<1, 0, 0, 0, 0>;
-inline constexpr double us_per_s = 1e6; ///< for texts and figures
+inline constexpr double us_per_s = 1e6; ///< microseconds of a second, for texts and figures
 using Bytes = Quantity<0, 1, 0, 0, 0>;
 using Cycles = Quantity<0, 0, 1, 0, 0>;
 using Fmas = Quantity<0, 0, 0, 1, 0>;
@@ -51,7 +51,7 @@ constexpr double flops(Fmas f) {
 /// A dimensionless count or ratio as a profile entry.
 using Plain = Quantity<0, 0, 0, 0, 0>;
 
-/// How a quantity's unit is written in files; a loader accepts nothing else.
+/// The unit of a quantity as files have it; a reader accepts no other.
 template <class Q> struct UnitOf;
 template <> struct UnitOf<Seconds> { static constexpr const char *text = "s"; };
 template <> struct UnitOf<Bytes> { static constexpr const char *text = "B"; };

@@ -14,16 +14,17 @@
 
 namespace convcast {
 
-/// N8: forecasts of a convolution that are no longer than the shortest times this tie with it.
+/// N8: forecasts of a convolution tie with the shortest if they are no longer than it times this factor.
 inline double tie_of(Seconds shortest) {
-    constexpr double apart = 0.15; // nine of ten forecasts are that good
-    constexpr Seconds longest(
-        25e-6); // of longer ones the settings share what makes them too long or too short
+    constexpr double apart = 0.15; // nine of ten forecasts are off by no more than that
+    // The error of a longer forecast is mostly one that all settings share, so that fewer of them tie. Placed
+    // by the times of networks drawn at random (docs/evidence.md, N8).
+    constexpr Seconds longest(25e-6);
     return 1.0 + apart * std::min(1.0, longest / shortest);
 }
 
-/// N8: the mean of those forecasts that tie with the shortest. The shortest of many is mostly one that came
-/// out too short. Requires a time.
+/// N8: the mean of those `times` that tie with the shortest. The shortest of many forecasts is mostly one
+/// that came out too short; the mean is not. `times` is not empty.
 Seconds mean_of_ties(const std::vector<Seconds> &times);
 
 struct RankedSetting {
@@ -45,12 +46,12 @@ enum class TensorCores {
 };
 
 struct Ranking {
-    std::vector<RankedSetting> settings; ///< best forecast time first, ties by text
-    std::vector<RefusedStrategy> refused;
+    std::vector<RankedSetting> settings;  ///< best forecast time first, equal times by text
+    std::vector<RefusedStrategy> refused; ///< in the order of the strategies
 };
 
-/// Ranks all candidates of all strategies, or of those named, and keeps the `top` first settings. Plans on
-/// all cores; deterministic to the byte. Throws UsageError for a name that is no strategy.
+/// Ranks the candidates of `strategies` (empty: of all) by their forecasts, and keeps the `top` first. Plans
+/// on all cores; deterministic to the byte. Throws UsageError for a name that is no strategy.
 Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
              const std::vector<std::string> &strategies = {},
              std::size_t top = std::numeric_limits<std::size_t>::max(),

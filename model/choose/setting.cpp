@@ -13,14 +13,15 @@
 namespace convcast {
 namespace {
 
-/// What settings are compared by needs a rate of tensor cores: without a measured one, the vendor's.
+/// The profile with the vendor's rate of tensor cores, by which settings are compared if none was measured.
 GpuProfile with_tensor_rate(const Gpu &gpu) {
     GpuProfile profile = gpu.profile;
     profile.tf32_mma_rate.emplace().value = FmasPerCycle(gpu.architecture.tf32_mma_rate->value);
     return profile;
 }
 
-/// A strategy's setting with the shortest forecast, or why it has none. It may be one that cannot run.
+/// The setting of a strategy, without open knobs, that has the shortest forecast; if no setting can run, the
+/// first one. Infeasible if the strategy has no settings for the shape.
 std::variant<Strategy, Infeasible> best_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
                                            const Facts &facts) {
     auto found = strategy.kind->settings(strategy, shape, gpu);

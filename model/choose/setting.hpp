@@ -13,28 +13,27 @@
 
 namespace convcast {
 
-/// The time that a setting without open knobs is compared by; 0 where the profile lacks a number for it,
-/// absent where the setting cannot run.
+/// Seconds by which a setting without open knobs is compared with others of its strategy: forecast with
+/// facts, without a calibration, and by the vendor's rate of tensor cores if none was measured. 0 if the
+/// profile lacks another number, so that the first setting wins; absent if the setting cannot run.
 std::optional<double> compared_by(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
                                   const Facts &facts);
 
-/// Of settings by their times, at least one, the first with the shortest; the first of all where none can
-/// run.
+/// Index of the shortest of `times`, the first of equal ones; 0 if none is present, as no setting can run.
 std::size_t best_setting(const std::vector<std::optional<double>> &times);
 
-/// The plan of a strategy for a shape, as the strategy counts it. Where knobs are left open, its settings are
+/// The plan of a strategy, with the strategy's own counts (no facts applied). If knobs are open, settings are
 /// compared by their forecasts with `facts`. Infeasible, with the reason, if no setting can run.
 PlanResult plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu, const Facts &facts = {});
 
-/// A plan as it is forecast: with the facts of its kernels if the shape is of FP32, which is what was
-/// counted; of other types as it stands.
+/// The plan with the facts of its kernels. They are of FP32: plans of other element types stay as they are.
 Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts &facts);
 
-/// The plan of a setting without open knobs, as it is forecast.
+/// The plan of a setting without open knobs, with the facts of its kernels (as_forecast).
 PlanResult compiled_setting(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
                             const Facts &facts);
 
-/// The same plan as plan() gives, as it is forecast.
+/// The plan that plan() gives, with the facts of its kernels (as_forecast).
 PlanResult compiled_plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
                          const Facts &facts);
 

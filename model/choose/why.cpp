@@ -14,15 +14,17 @@
 namespace convcast {
 namespace {
 
-/// Leaves named in the text: until they explain this share of the margin, and no more than so many.
+/// A text names leaves until they explain this share of the margin, and no more than so many (chosen).
 constexpr double explained_share = 0.8;
 constexpr std::size_t most_named = 3;
 
+/// Seconds that the leaf adds to this case beyond what it adds to the best one.
 double difference(const TermDifference &term) {
     return term.here_s.value - term.there_s.value;
 }
 
-std::string told(const TermDifference &term) {
+/// "FMA 12 us against 30 us": the best case's time first.
+std::string both_times(const TermDifference &term) {
     return fmt::format("{} {} against {}", term.name, readable(term.there_s.value, "s"),
                        readable(term.here_s.value, "s"));
 }
@@ -48,7 +50,7 @@ Margin margin_of(const Term &item, std::int64_t rank, const Term &best, const st
                      [](const TermDifference &a, const TermDifference &b) {
                          return std::abs(difference(a)) > std::abs(difference(b));
                      });
-    // What decides speaks for the margin: a slower case is decided by what takes it longer.
+    // The largest leaf that speaks for the margin decides: of a slower case, one that takes longer.
     const double direction = margin.factor < 1.0 ? -1.0 : 1.0;
     for (const TermDifference &term : margin.terms)
         if (margin.decides.empty() && difference(term) * direction > 0.0)
@@ -73,11 +75,11 @@ std::string why_text(const Margin &margin, const std::string &name) {
     for (const TermDifference &term : margin.terms) {
         const double gain = difference(term) * direction;
         if (gain > 0.0 && count < most_named && named < explained_share * total) {
-            reasons += (reasons.empty() ? ": " : ", ") + told(term);
+            reasons += (reasons.empty() ? ": " : ", ") + both_times(term);
             named += gain;
             ++count;
         } else if (gain < 0.0 && but.empty() && -gain > (1.0 - explained_share) * total) {
-            but = "; but " + told(term);
+            but = "; but " + both_times(term);
         }
     }
     return text + (reasons.empty() ? ": " + margin.decides + " decides" : reasons) + but;

@@ -27,12 +27,13 @@ struct Margin {
     CONVCAST_MEMBERS(Margin, rank, best, factor, decides, terms)
 };
 
-/// Sets what the waterfall (V1) gives each leaf of `item` beside what it gives that of `best`. A leaf that
-/// one of them lacks adds nothing there.
+/// Compares the waterfalls (V1) of two forecasts: `item`, of this rank, and `best`, of the first rank and the
+/// strategy text `best_strategy`. A leaf that one of them lacks adds nothing there.
 Margin margin_of(const Term &item, std::int64_t rank, const Term &best, const std::string &best_strategy);
 
-/// "2.10x faster than stride_fixed_block (rank 9): FMA 12 us against 30 us, ...": the leaves that make
-/// most of the difference, and the largest that speaks against it.
+/// What the best setting gains over that of `margin`, which the text calls `name`: "2.10x faster than
+/// stride_fixed_block (rank 9): FMA 12 us against 30 us, ...". It names the leaves that make most of the
+/// difference, and the largest that speaks against it. "slower" if the margin's setting is the faster one.
 std::string why_text(const Margin &margin, const std::string &name);
 
 } // namespace convcast

@@ -24,12 +24,13 @@ namespace {
 /// A measured call and what its forecast is made of.
 struct Row {
     const MeasuredCall *call = nullptr;
-    std::string layer;
-    Seconds time;  ///< of the plan, with the four numbers, before any scale
-    Seconds bound; ///< speed of light
+    std::string layer; ///< the id of its shape
+    Seconds time;      ///< of the plan, with the four numbers, before any scale
+    Seconds bound;     ///< speed of light
 };
 using Rows = std::vector<const Row *>;
 
+/// What is fitted to rows: forecasts are multiplied with `scale` (F34), and `spread` gives the width (I4).
 struct ScaleAndSpread {
     double scale = 1.0;
     ResidualSpread spread;
@@ -43,17 +44,17 @@ struct ScaleAndSpread {
     double spread_at(const Row &row) const { return spread_of(spread, properties_of(row)); }
 };
 
-/// Ridge regression of `targets` on the columns, with all of mean 0 and the columns of variance 1, by
-/// coordinate descent: the coefficients. The penalty keeps properties that few calls differ in from
-/// mattering.
+/// The coefficients of a ridge regression of `targets` on `columns`, one of each column, by coordinate
+/// descent. Targets and columns have mean 0, columns also variance 1; all have equally many rows.
 std::vector<double> ridge(const std::vector<std::vector<double>> &columns, std::vector<double> targets) {
+    // As 20 calls on which a property has no effect: what few calls have hardly matters.
     constexpr double penalty = 20.0;
     constexpr int sweeps = 100;
     const auto count = static_cast<double>(targets.size());
     std::vector<double> coefficients(columns.size(), 0.0);
     for (int sweep = 0; sweep < sweeps; ++sweep)
         for (std::size_t i = 0; i < columns.size(); ++i) {
-            double product = count * coefficients[i];
+            double product = count * coefficients[i]; // with the targets as they are without this column
             for (std::size_t row = 0; row < targets.size(); ++row)
                 product += columns[i][row] * targets[row];
             const double next = product / (count + penalty);
@@ -64,7 +65,7 @@ std::vector<double> ridge(const std::vector<std::vector<double>> &columns, std::
     return coefficients;
 }
 
-/// Kernels of which so many calls were measured have a coefficient of their own.
+/// The kernels with a coefficient of their own: the main launch of 20 calls or more (chosen).
 std::vector<std::string> kernels_of(const Rows &rows) {
     constexpr int least_calls = 20;
     std::map<std::string, int> calls;
@@ -77,9 +78,11 @@ std::vector<std::string> kernels_of(const Rows &rows) {
     return kernels;
 }
 
-/// ln |miss| by the properties of the calls, so that the spread of these is 1 in the geometric mean.
+/// Regresses ln |miss| of the forecasts with `scaled.scale` on the properties of the calls. ln |miss| less
+/// its mean is what the spread is to say, so that the spread is 1 in the geometric mean of the rows.
 ResidualSpread fitted_spread(const Rows &rows, const ScaleAndSpread &scaled) {
-    constexpr double least_miss = 0.01; // that a call is forecast to the digit says nothing of the next one
+    // A miss of less than 1 % is luck, and its logarithm would weigh more than all others.
+    constexpr double least_miss = 0.01;
     constexpr std::size_t n = spread_coefficients.size();
     const std::vector<std::string> kernels = kernels_of(rows);
     std::vector<std::vector<double>> columns(n + kernels.size());
@@ -94,7 +97,7 @@ ResidualSpread fitted_spread(const Rows &rows, const ScaleAndSpread &scaled) {
     const double middle = mean_of(targets);
     for (double &target : targets)
         target -= middle;
-    std::vector<double> centres, widths;
+    std::vector<double> centres, widths; // mean and standard deviation of each column, taken out of it
     for (std::vector<double> &column : columns) {
         centres.push_back(mean_of(column));
         double squares = 0.0;
@@ -114,9 +117,10 @@ ResidualSpread fitted_spread(const Rows &rows, const ScaleAndSpread &scaled) {
     return spread;
 }
 
-/// What may be fitted beside the spread.
+/// Whether the scale is fitted beside the spread, or kept at 1.
 enum class Scale { kept, fitted };
 
+/// The fit to `rows`. A fitted scale is the median of measured / forecast time.
 ScaleAndSpread fit_to(const Rows &rows, Scale scale) {
     ScaleAndSpread fit;
     if (scale == Scale::fitted) {
@@ -141,6 +145,8 @@ std::vector<Row> rows_of(const Calibration &numbers, const std::vector<MeasuredC
     return rows;
 }
 
+/// The ids of the shapes of `calls`. Throws UsageError if an interval cannot be fitted to them, or a time not
+/// be forecast with the profile.
 std::set<std::string> layers_of(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     if (const std::string missing = missing_for_forecast(profile); !missing.empty())
         throw UsageError("the profile " + profile.id + " lacks " + missing);
@@ -155,13 +161,14 @@ std::set<std::string> layers_of(const std::vector<MeasuredCall> &calls, const Gp
     return layers;
 }
 
-/// Sets scale, spread and the ends of the interval. Each layer in turn is left out. Returns the errors of
-/// these forecasts of it.
+/// Sets the calibration's scale (if it is fitted) and spread, by a fit to all calls, and the ends of its
+/// interval, by fits that leave each layer out in turn. Returns |forecast / measured - 1| of each call,
+/// forecast by the fit that left its layer out.
 std::vector<double> fit_and_leave_out(Calibration &calibration, const std::vector<MeasuredCall> &calls,
                                       const GpuProfile &profile, Scale scale) {
     const std::set<std::string> layers = layers_of(calls, profile);
     const std::vector<Row> rows = rows_of(calibration, calls, profile);
-    std::vector<double> scores, errors;
+    std::vector<double> scores, errors; // scores: ln(measured / forecast) in multiples of the spread
     for (const std::string &layer : layers) {
         Rows others;
         for (const Row &row : rows)

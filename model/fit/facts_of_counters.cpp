@@ -21,10 +21,11 @@ namespace convcast {
 
 namespace {
 
+/// What the four coefficients of a kernel are multiplied with (W1; model/work/compiled.hpp).
 using Features = InstructionFeatures;
 constexpr std::size_t features = instruction_features;
 
-constexpr std::size_t kinds = 3; // FFMAs, other instructions of steps, those of what a CTA does once
+constexpr std::size_t kinds = 3; // FFMAs; other instructions of steps; copies and what a CTA does once
 
 template <std::size_t N> double dot(const std::array<double, N> &a, const std::array<double, N> &b) {
     double sum = 0.0;
@@ -33,8 +34,8 @@ template <std::size_t N> double dot(const std::array<double, N> &a, const std::a
     return sum;
 }
 
-/// The non-negative x that minimises sum (row . x - right)^2, by coordinate descent, which converges here as
-/// the sum is convex.
+/// The non-negative x that minimises the sum of (row . x - right)^2 over all rows, by coordinate descent,
+/// which converges since the sum is convex. An x that no row depends on is 0.
 template <std::size_t N>
 std::array<double, N> least_squares(const std::vector<std::array<double, N>> &rows,
                                     const std::vector<double> &right) {
@@ -54,25 +55,28 @@ std::array<double, N> least_squares(const std::vector<std::array<double, N>> &ro
     return x;
 }
 
-/// 0 of no value.
+/// The quantile `p`, 0 to 1, of values in any order; 0 if there are none.
 double quantile(std::vector<double> values, double p) {
     std::sort(values.begin(), values.end());
     return values.empty() ? 0.0 : quantile_below(values, p);
 }
 
-/// A call whose reads were counted: of these DRAM delivers `least`. And the instructions of a launch of its
-/// main kernel.
+/// A call whose reads of L2, in bytes, were counted.
 struct CountedReads {
-    double planned, least, counted, instructions;
+    double planned;      ///< as the plan counts them, nothing merged
+    double least;        ///< those that DRAM delivers: merging leaves no fewer
+    double counted;      ///< by the counters
+    double instructions; ///< warp instructions of a launch of the main kernel
     MergeableReads mergeable;
 };
 
-/// A kernel's merging, and the sum of relative errors that it leaves.
+/// A coefficient `met` of W6 (CompiledWork::merging), and the sum of relative errors of L2 reads with it.
 struct MergingFit {
     double met = 0.0, error = 0.0;
 };
 
-/// That with the smallest sum; one case counts no more than it would with no reads at all.
+/// The `met` with the smallest sum of errors, of 0 and a logarithmic scale from 0.02, which merges next to
+/// nothing, to 60, which merges next to everything. One call counts no more than 1, as with no reads at all.
 MergingFit merging_of(const std::vector<CountedReads> &calls, double drift,
                       const Architecture &architecture) {
     constexpr double smallest = 0.02, largest = 60.0;
@@ -95,7 +99,8 @@ MergingFit merging_of(const std::vector<CountedReads> &calls, double drift,
     return best;
 }
 
-/// The drift with which the kernels' own mergings leave the smallest sum of errors.
+/// The drift (W6) from 0.5, a random walk, down to 0, lockstep, with which the best `met` of each kernel
+/// leave the smallest sum of errors.
 double drift_of(const std::map<std::string, std::vector<CountedReads>> &reads_of_kernel,
                 const Architecture &architecture) {
     double best = Merging{}.drift, least = std::numeric_limits<double>::infinity();
@@ -109,21 +114,21 @@ double drift_of(const std::map<std::string, std::vector<CountedReads>> &reads_of
     return best;
 }
 
-/// What a warp waits for by itself, clocks an instruction: latencies that the compiler knows, branches, and
-/// values of shared memory.
+/// CUPTI's metrics of what a warp waits for by itself, clocks an instruction: latencies that the compiler
+/// knows, branches, and values of shared memory.
 constexpr std::initializer_list<const char *> own_stalls = {
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
 };
-/// For operands and parameters in constant memory.
+/// What a warp waits for: operands and parameters in constant memory; its code.
 constexpr const char *constant_stall = "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio";
 constexpr const char *code_stall = "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio";
 constexpr const char *fma_pipe = "sm__inst_executed_pipe_fma.sum";
 constexpr std::initializer_list<const char *> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
                                                                "smsp__inst_executed_op_shared_st.sum"};
 
-/// Absent where one of them was not read.
+/// The sum of these counters; absent if one of them was not read.
 std::optional<double> sum_of(const std::map<std::string, double> &counters,
                              std::initializer_list<const char *> names) {
     double sum = 0.0;
@@ -136,7 +141,7 @@ std::optional<double> sum_of(const std::map<std::string, double> &counters,
     return sum;
 }
 
-/// All clocks that a warp lives, an instruction.
+/// Clocks that a warp lives per instruction: the sum over all stalls, issuing included. 0 without stalls.
 double life_of(const std::map<std::string, double> &counters) {
     double all = 0.0;
     for (const auto &[metric, value] : counters)
@@ -145,32 +150,32 @@ double life_of(const std::map<std::string, double> &counters) {
     return all;
 }
 
-/// Clocks an instruction that warps were there for without any reason to be told: of warps that wait for
-/// constants a quarter to a half of what is told besides.
-double untold(const CountedCall &call) {
+/// Clocks per instruction that warps were resident without a counted reason. If warps wait for constants,
+/// they are a quarter to a half of those counted for that, and are taken to be such waits.
+double life_without_reason(const CountedCall &call) {
     const auto number = [&](const char *name) { return sum_of(call.counters, {name}).value_or(0.0); };
-    const double there = number("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0 * call.warps *
-                         number("sm__cycles_active.avg"),
+    const double resident = number("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0 * call.warps *
+                            number("sm__cycles_active.avg"),
                  issued = number("smsp__inst_executed.sum");
-    return issued > 0.0 ? std::max(0.0, there / issued - life_of(call.counters)) : 0.0;
+    return issued > 0.0 ? std::max(0.0, resident / issued - life_of(call.counters)) : 0.0;
 }
 
-/// A call's counters, and what its main kernel did for each of its instructions.
+/// A call whose stalls were counted, and what its main kernel did. All but `instructions` is per instruction.
 struct Paced {
     const CountedCall *call;
     std::array<double, kinds> mix{}; ///< shares of FFMAs, of other instructions of steps, of copies and ends
-    double turns = 0.0;              ///< of innermost loops
-    double loads = 0.0;              ///< from global memory to registers
-    double constant_lines = 0.0;     ///< that warps come to
-    double instructions = 0.0;       ///< all of them, to which the others are relative
-    double first_warps = 0.0;        ///< that find no code cached
+    double turns = 0.0;              ///< iterations of innermost loops
+    double loads = 0.0;              ///< loads from global memory to registers
+    double constant_lines = 0.0;     ///< lines of constant memory that warps load
+    double instructions = 0.0;       ///< warp instructions of all launches of the kernel
+    double first_warps = 0.0;        ///< warps of first waves, which find no code cached
 };
 
-/// By the instructions that the kernel's facts make of those that the plan counts. Where warps of their own
-/// copy, these are steps of theirs, unlike copies between what others compute.
+/// What the main kernel of a call did, by the instructions that its facts make of those that the plan counts.
+/// Warps that only copy run a loop like that of a step, so their instructions count as those of steps.
 Paced paced_by(const CountedCall &call, const CompiledWork &facts, const Architecture &architecture) {
     const Partition &main = main_launch(call.plan);
-    Paced of{&call};
+    Paced paced{&call};
     each_launch(call.plan, [&](const Partition &planned) {
         if (planned.kernel != main.kernel)
             return;
@@ -180,38 +185,39 @@ Paced paced_by(const CountedCall &call, const CompiledWork &facts, const Archite
         const double times = ctas * static_cast<double>(part.steps);
         const double others = std::max(0.0, part.step.instructions - part.step.fmas / 32.0),
                      copying = part.copy_warps > 0 ? 0.0 : std::min(others, part.step.copying);
-        of.mix[0] += (times * part.step.fmas + ctas * part.drain.fmas) / 32.0;
-        of.mix[1] += times * (others - copying);
-        of.mix[2] += times * copying +
-                     ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0) +
-                     static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
-        of.turns += times * part.step.turns;
-        of.loads += times * part.step.loads + ctas * part.drain.loads;
-        of.constant_lines += times * part.step.constant_lines;
-        of.first_warps += static_cast<double>(part.ctas) /
-                          static_cast<double>(std::max<std::int64_t>(1, part.waves)) * warps_of(part);
+        paced.mix[0] += (times * part.step.fmas + ctas * part.drain.fmas) / 32.0;
+        paced.mix[1] += times * (others - copying);
+        paced.mix[2] += times * copying +
+                        ctas * std::max(0.0, part.drain.instructions - part.drain.fmas / 32.0) +
+                        static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+        paced.turns += times * part.step.turns;
+        paced.loads += times * part.step.loads + ctas * part.drain.loads;
+        paced.constant_lines += times * part.step.constant_lines;
+        paced.first_warps += static_cast<double>(part.ctas) /
+                             static_cast<double>(std::max<std::int64_t>(1, part.waves)) * warps_of(part);
     });
     double all = 0.0;
-    for (const double share : of.mix)
+    for (const double share : paced.mix)
         all += share;
-    for (double *value :
-         {&of.mix[0], &of.mix[1], &of.mix[2], &of.turns, &of.loads, &of.constant_lines, &of.first_warps})
+    for (double *value : {&paced.mix[0], &paced.mix[1], &paced.mix[2], &paced.turns, &paced.loads,
+                          &paced.constant_lines, &paced.first_warps})
         *value = all > 0.0 ? *value / all : 0.0;
-    of.instructions = all;
-    return of;
+    paced.instructions = all;
+    return paced;
 }
 
-/// What the stalls of a kernel tell: its pace, and what becomes a number of all kernels.
+/// What the stalls of a kernel tell: its pace, and its part of two numbers that are means over all kernels.
 struct Stalls {
-    Pace pace;
-    double once_clocks = 0.0; ///< for an instruction of a copy, or of what a CTA does once
-    double cold_clocks = 0.0; ///< F15, that a launch's first warps wait for code
-    double cases = 0.0;       ///< whose stalls were counted
-    bool cold = true;         ///< cold_clocks tell something: no FFMA reads constants
+    Pace pace;                ///< without shares of integers and logic
+    double once_clocks = 0.0; ///< clocks for an instruction of a copy, or of what a CTA does once
+    double cold_clocks = 0.0; ///< clocks that a launch's first warps wait for code (F15)
+    double cases = 0.0;       ///< calls whose stalls were counted
+    bool cold = true;         ///< whether cold_clocks mean something: only if no FFMA reads constants
 };
 
-/// W2: what warps wait for by themselves, as least squares of what they did. A case counts as far as they
-/// waited for nothing else. once_clocks: known from all kernels, or derived with the others.
+/// W2: regresses the clocks that warps wait for by themselves on what they did, by least squares. A call
+/// weighs the more, the less its warps waited for anything else: (1 + own stalls) / life^2. `once_clocks` is
+/// the mean over all kernels; absent while that is not known, when it is derived with the other numbers.
 Stalls stalls_of(const std::vector<Paced> &cases, std::optional<double> once_clocks) {
     std::vector<std::array<double, kinds>> mixes;
     std::vector<std::array<double, 2>> cold_mixes; // first warps; all instructions
@@ -230,7 +236,7 @@ Stalls stalls_of(const std::vector<Paced> &cases, std::optional<double> once_clo
         waits.push_back(weight * (*own - its.call->shared_latency * its.turns));
         const bool reads_constants = its.constant_lines > 0.0; // its FFMAs do
         if (reads_constants)
-            constant_waits.push_back((*constants + untold(*its.call)) / its.constant_lines);
+            constant_waits.push_back((*constants + life_without_reason(*its.call)) / its.constant_lines);
         cold_mixes.push_back({its.first_warps / life, 1.0 / life});
         cold_waits.push_back((*code + (reads_constants ? 0.0 : *constants)) / life);
     }
@@ -251,15 +257,16 @@ Stalls stalls_of(const std::vector<Paced> &cases, std::optional<double> once_clo
             constant_waits.empty()};
 }
 
-/// Of what copies, starts and ends of CTAs neither leave to the pipe of FFMAs nor to shared memory, integers
-/// and logic: the rest are copies, stores, branches, waits, conversions and instructions for all lanes at
-/// once, which no counter tells apart. In the machine code (sm_90, CUDA 13.0) of filter_stream, map_stream,
-/// channel_split and naive_shared they are 0.58 to 0.70.
+/// Of the instructions in copies, starts and ends of CTAs that run neither on the pipe of FFMAs nor on shared
+/// memory, the share that are integers and logic. The others are copies, stores, branches, waits, conversions
+/// and instructions for all lanes at once, which no counter tells apart. In the machine code (sm_90,
+/// CUDA 13.0) of filter_stream, map_stream, channel_split and naive_shared the share is 0.58 to 0.70.
 constexpr double logic_of_copies = 0.64;
 
-/// F10: the shares of integers and logic, of all that other counters do not tell. Where a kernel's warps copy
-/// and then compute (F27), those of the instructions of either, and of what a CTA does once, by least
-/// squares; else the median of all.
+/// F10: sets the shares of integers and logic among all instructions but FFMAs. A call's share is what no
+/// other counter tells of. If the kernel's warps copy and then compute (F27), least squares tell the share of
+/// steps from that of copies and of what a CTA does once; else the median over the calls stands for both.
+/// `cases` are the calls of one kernel variant.
 void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
     std::vector<std::array<double, 2>> mixes;
     std::vector<double> shares;
@@ -271,7 +278,7 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
         if (!pipe || !shared || others <= 0.0 || its.mix[0] >= 1.0)
             continue;
         const Partition &main = main_launch(its.call->plan);
-        const bool once = main.steps == 1 && main.copy_passes > 0.0; // they copy before their only step
+        const bool once = main.steps == 1 && main.copy_passes > 0.0; // all copies precede the only step
         // CTAs without work do neither, and are in the counters.
         in_turn = in_turn && main.idle_ctas == 0 && main.copy_warps == 0 && (main.step.copying > 0.0 || once);
         mixes.push_back({its.mix[1] / (1.0 - its.mix[0]), its.mix[2] / (1.0 - its.mix[0])});
@@ -289,10 +296,10 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
 } // namespace
 
 Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &architecture) {
-    struct Seen {
-        std::vector<Features> rows;
-        std::vector<double> other_shares;       ///< of all instructions
-        std::vector<const CountedCall *> paced; ///< with counters of stalls
+    struct Seen {                               ///< the calls of one kernel variant
+        std::vector<Features> rows;             ///< divided by all instructions of the call
+        std::vector<double> other_shares;       ///< shares of the instructions that are no FFMAs: the targets
+        std::vector<const CountedCall *> paced; ///< calls whose stalls were counted
     };
     std::map<std::string, std::map<std::string, Seen>> seen; // by kernel and variant
     std::map<std::string, std::vector<CountedReads>> reads_of_kernel;
@@ -301,7 +308,8 @@ Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &ar
         if (call.plan.launches.empty() || !call.counted.instructions)
             continue;
         const Partition &main = main_launch(call.plan);
-        // What other kernels of the call take is small: theirs is what the plan counts.
+        // Counters are of the whole call. Its other kernels do little, so what the plan counts of them is
+        // taken off, and the rest is the main kernel's.
         double of_others = 0.0, main_launches = 0.0, ffmas = 0.0, reads = 0.0, delivered = 0.0;
         MergeableReads mergeable;
         Features sum{};
@@ -342,8 +350,8 @@ Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &ar
     facts.drift = drift_of(reads_of_kernel, architecture);
     std::map<std::size_t, std::vector<Paced>> paced; // by place among the facts' kernels
     for (auto &[kernel, variants] : seen) {
-        double merging =
-            0.0; // of the kernel, whatever its variant; a few cases do not tell it from all kernels'
+        // Variants of a kernel share a merging. With few calls it is that of all kernels.
+        double merging = 0.0;
         if (const std::vector<CountedReads> &of_kernel = reads_of_kernel[kernel]; !of_kernel.empty())
             merging =
                 merging_of(of_kernel.size() >= least_cases ? of_kernel : all_reads, facts.drift, architecture)
@@ -367,7 +375,8 @@ Facts derive_facts(const std::vector<CountedCall> &calls, const Architecture &ar
                 paced[facts.kernels.size() - 1].push_back(paced_by(*call, work, architecture));
         }
     }
-    // Means over the kernels, each as often as it was counted.
+    // First the numbers of all kernels: means over the kernels, each weighed by its calls. Then the pace of
+    // each kernel again, with the mean of once_clocks.
     double cold = 0.0, cold_cases = 0.0, once = 0.0, cases_of_all = 0.0;
     for (const auto &[place, cases] : paced) {
         const Stalls its = stalls_of(cases, std::nullopt);

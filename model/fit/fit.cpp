@@ -29,7 +29,8 @@ struct FittedKnob {
     double first_step, least, most;
 };
 
-/// The bounds are what the numbers can physically be.
+/// The bounds keep the search where a number still means something: a share is not far above 1, an exponent
+/// of 1 adds, and one of 10 is as good as a maximum.
 constexpr std::array<FittedKnob, 4> fitted_knobs = {{{&FittedNumbers::first_wave_miss, 0.25, 0.0, 1.5},
                                                      {&FittedNumbers::cold_share, 0.25, 0.0, 1.5},
                                                      {&FittedNumbers::steps_overlap, 0.5, 1.0, 10.0},
@@ -37,6 +38,7 @@ constexpr std::array<FittedKnob, 4> fitted_knobs = {{{&FittedNumbers::first_wave
 
 using Calls = std::vector<const MeasuredCall *>;
 
+/// Pointers to those of `calls` for which condition(call) holds.
 template <class Condition> Calls calls_where(const std::vector<MeasuredCall> &calls, Condition condition) {
     Calls which;
     for (const MeasuredCall &call : calls)
@@ -45,7 +47,8 @@ template <class Condition> Calls calls_where(const std::vector<MeasuredCall> &ca
     return which;
 }
 
-/// log(forecast / measured) of each call, on all cores; plan_of(call) is the plan that is forecast.
+/// ln(forecast / measured) of each call, in the order of `calls`; computed on all cores. plan_of(call) is the
+/// plan that is forecast.
 template <class PlanOf = Plan MeasuredCall::*>
 std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
                                   const Calibration &calibration, PlanOf plan_of = &MeasuredCall::plan) {
@@ -53,8 +56,8 @@ std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
     in_parallel(calls.size(), [&](std::size_t i) {
         const MeasuredCall &call = *calls[i];
         const Plan &plan = std::invoke(plan_of, call);
-        // What a transforming algorithm multiplies; tensor cores, faster than FFMAs, are bounded by memory
-        // here.
+        // The bound is that of the algorithm's own multiply-adds. Tensor cores are faster than the FFMAs that
+        // speed_of_light counts, so of their calls only memory bounds the time.
         const std::optional<double> fmas =
             uses_tensor_cores(plan) ? std::optional<double>(0.0) : plan.transformed_fmas;
         const double bound = speed_of_light(call.shape, profile, fmas)->value_s.value;
@@ -64,12 +67,14 @@ std::vector<double> log_ratios_of(const Calls &calls, const GpuProfile &profile,
     return ratios;
 }
 
-/// Those of the training calls. What was asked for before is kept: fits that leave out one strategy each try
-/// mostly the same numbers.
+/// ln(forecast / measured) of the training calls, for any four numbers. Keeps what it has computed: fits that
+/// leave out one strategy each try mostly the same numbers.
 class LogRatios {
   public:
     LogRatios(Calls calls, const GpuProfile &profile) : calls_(std::move(calls)), profile_(profile) {}
 
+    /// The log ratios of all calls with the four numbers of a calibration. All calibrations must omit the
+    /// same equations, since only the four numbers are looked at.
     const std::vector<double> &of(const Calibration &calibration) {
         std::array<double, fitted_knobs.size()> key{};
         for (std::size_t i = 0; i < fitted_knobs.size(); ++i)
@@ -80,7 +85,7 @@ class LogRatios {
         return found->second;
     }
 
-    /// Indices of those of other strategies than `strategy`; of all where it is empty.
+    /// Indices of the calls of other strategies than `strategy`; of all calls if it is "".
     std::vector<std::size_t> without(const std::string &strategy) const {
         std::vector<std::size_t> which;
         for (std::size_t i = 0; i < calls_.size(); ++i)
@@ -95,6 +100,7 @@ class LogRatios {
     std::map<std::array<double, fitted_knobs.size()>, std::vector<double>> known_;
 };
 
+/// Mean absolute log ratio of the calls whose indices `which` has.
 double mean_error(const std::vector<std::size_t> &which, const std::vector<double> &log_ratios) {
     double sum = 0.0;
     for (const std::size_t i : which)
@@ -102,13 +108,14 @@ double mean_error(const std::vector<std::size_t> &which, const std::vector<doubl
     return sum / static_cast<double>(which.size());
 }
 
-/// To the calls that `which` names.
+/// Fits the four numbers to the calls whose indices `which` has: from the assumed values on, moves each
+/// number by its step as long as that makes the error smaller, then halves the steps.
 Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios, const GpuProfile &profile,
                    const Omitted &omitted = {}) {
     Calibration best;
     best.omitted = omitted;
     double error = mean_error(which, log_ratios.of(best));
-    constexpr int halvings = 4;
+    constexpr int halvings = 4; // down to a sixteenth of the first steps
     double scale = 1.0;
     for (int halving = 0; halving <= halvings; ++halving, scale /= 2.0) {
         for (bool better = true; better;) {
@@ -120,7 +127,7 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
                         std::clamp(next.fitted.*knob.number + direction * scale * knob.first_step, knob.least,
                                    knob.most);
                     const double its_error = mean_error(which, log_ratios.of(next));
-                    if (its_error < error - 1e-6) {
+                    if (its_error < error - 1e-6) { // less is rounding, and might go on for ever
                         best = next;
                         error = its_error;
                         better = true;
@@ -132,8 +139,8 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     for (const std::size_t i : which)
         ratios.push_back(std::exp(-log_ratios.of(best)[i]));
     std::sort(ratios.begin(), ratios.end());
-    // They are what the fit leaves on the calls that it saw, so a new call lies inside somewhat less often
-    // than the 90 % (docs/evidence.md, I1, says how often).
+    // These calls are those that the fit saw. So the time of a new call lies between their percentiles
+    // somewhat less often than 90 % (docs/evidence.md, I1, says how often).
     best.cases = static_cast<std::int64_t>(which.size());
     best.ratio_p05 = quantile_of_next(ratios, 0.05);
     best.ratio_p95 = quantile_of_next(ratios, 0.95);
@@ -141,10 +148,11 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     return best;
 }
 
-/// Fits to as many shapes, drawn with replacement, always the same ones: a shape's calls miss together.
+/// Ten fits, each to as many shapes as `training` has, drawn with replacement and the same in every run.
+/// Whole shapes are drawn, since the forecasts of a shape's calls are wrong together.
 std::vector<FittedNumbers> resampled_fits(const Calls &training, LogRatios &log_ratios,
                                           const GpuProfile &profile) {
-    constexpr int fits = 10;
+    constexpr int fits = 10; // so that the lowest and the highest are about the 5th and 95th percentile
     std::map<std::string, std::vector<std::size_t>> by_shape;
     for (std::size_t i = 0; i < training.size(); ++i)
         by_shape[training[i]->shape.id()].push_back(i);
@@ -164,6 +172,7 @@ std::vector<FittedNumbers> resampled_fits(const Calls &training, LogRatios &log_
     return out;
 }
 
+/// The training calls. Throws UsageError if there are none, or if a time cannot be forecast with the profile.
 Calls training_of(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     Calls training = calls_where(calls, [](const MeasuredCall &call) { return call.training; });
     if (training.empty())
@@ -181,6 +190,7 @@ std::set<std::string> main_kernels(const Calls &calls) {
     return kernels;
 }
 
+/// The row of a strategy, or of "all", from its judged calls. `training` is the number of its training calls.
 LeftOut left_out_row(const std::string &strategy, std::int64_t training, const std::vector<JudgedCall> &calls,
                      const Calibration &calibration) {
     LeftOut row;
@@ -243,7 +253,9 @@ double mean_regret(const std::vector<MeasuredCall> &calls, const GpuProfile &pro
         log_ratios_of(calls_where(calls, [](const MeasuredCall &) { return true; }), profile, calibration,
                       &MeasuredCall::plan);
     struct OfShape {
-        double least_forecast, its_time, least_time;
+        double least_forecast; ///< seconds
+        double its_time;       ///< measured time of the call that has it
+        double least_time;     ///< shortest measured time of the shape
         std::int64_t settings;
     };
     std::map<std::string, OfShape> shapes;

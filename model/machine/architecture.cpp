@@ -26,13 +26,14 @@ extern const std::vector<EmbeddedFile> shipped_architecture_files, architecture_
 
 namespace {
 
-/// data/architecture_fields.json
+/// What data/architecture_fields.json has.
 struct FieldsFile {
     std::vector<ArchitectureField> fields;
     CONVCAST_MEMBERS(FieldsFile, fields)
 };
 
-/// Calls `use(name, field)` for each number, and each list of numbers, of an architecture or of its limits.
+/// Calls `use(name, field)` for each member of `object` that is a OneNumber or SomeNumbers, present or not.
+/// Part is the type of the object: an Architecture or its limits.
 template <class Part, class Object, class Use> void for_each_number(Object &object, Use use) {
     boost::mp11::mp_for_each<described::Members<Part>>([&](auto member) {
         auto &field = object.*member.pointer;
@@ -41,6 +42,7 @@ template <class Part, class Object, class Use> void for_each_number(Object &obje
     });
 }
 
+/// The same for an architecture and its limits, whose names then begin with "limits/".
 template <class Object, class Use> void for_each_field(Object &object, Use use) {
     for_each_number<ArchitectureLimits>(
         object.limits, [&](const char *name, auto &field) { use(std::string("limits/") + name, field); });
@@ -60,13 +62,13 @@ std::vector<double> values_of(const ArchitectureNumbers &numbers) {
     return numbers.values;
 }
 
-/// Fields that its file lacks, and the nearest capability whose file has each.
+/// The file `own` of a capability with the fields that it lacks, each from the nearest file that has it.
 ResolvedArchitecture resolved(const Architecture &own, int capability,
                               const std::map<int, Architecture> &files) {
     ResolvedArchitecture out{own, capability, {}};
     std::vector<std::pair<int, const Architecture *>> nearest;
-    // What GPUs before the first that probes run on have in common, such as copies through registers, later
-    // ones have not.
+    // A later GPU borrows nothing from one that is too old for our probes: those copy to shared memory
+    // through registers, for example, and later ones do not.
     for (const auto &[other, architecture] : files)
         if (other >= least_measured_capability || capability < least_measured_capability)
             nearest.emplace_back(other, &architecture);
@@ -85,12 +87,13 @@ ResolvedArchitecture resolved(const Architecture &own, int capability,
     return out;
 }
 
-/// "90" of "9.0"
+/// "90" for "9.0"
 std::string digits_of(std::string capability) {
     std::erase(capability, '.');
     return capability;
 }
 
+/// 90 for "9.0"; 0 for what is no version.
 int capability_of(const std::string &capability) {
     return number_of<int>(digits_of(capability)).value_or(0);
 }
@@ -99,6 +102,7 @@ std::string version_of(int capability) {
     return fmt::format("{}.{}", capability / 10, capability % 10);
 }
 
+/// The architectures that have a file, resolved, by their capabilities. Read once.
 const std::map<int, ResolvedArchitecture> &shipped() {
     static const std::map<int, ResolvedArchitecture> all = [] {
         std::map<int, Architecture> files;
@@ -163,7 +167,7 @@ void Architecture::check(const FieldProblem &problem) const {
 }
 
 const ResolvedArchitecture &architecture_for(int capability) {
-    if (capability < shipped().begin()->first) // of no GPU that anything is known of
+    if (capability < shipped().begin()->first) // nothing is known of so old a GPU
         capability = least_measured_capability;
     const auto *best = &*shipped().begin();
     for (const auto &each : shipped())
@@ -210,14 +214,14 @@ std::string borrowed_constants(const GpuProfile &profile) {
 
 std::string odd_limits(const GpuProfile &profile) {
     const int capability = capability_of(profile);
-    const ResolvedArchitecture &of = architecture_for(capability);
-    if (of.capability != capability)
+    const ResolvedArchitecture &known = architecture_for(capability);
+    if (known.capability != capability)
         return {};
     std::vector<std::string> odd;
     for_each_limit([&](auto member) {
         const auto its = static_cast<double>(profile.limits.*member.pointer);
         for_each_number<ArchitectureLimits>(
-            of.numbers.limits, [&](const std::string &name, const auto &field) {
+            known.numbers.limits, [&](const std::string &name, const auto &field) {
                 if (name == member.name && field && field->value != its)
                     odd.push_back(fmt::format("{} {:g} ({:g})", name, its, field->value));
             });

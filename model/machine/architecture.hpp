@@ -1,5 +1,6 @@
-// What a compute capability fixes and no probe measures: sizes that the vendor publishes, and habits that
-// were read off GPUs of it. One file of data/architectures each; docs/architecture.md lists the fields.
+// What a compute capability fixes and no probe measures: sizes that the vendor publishes, and habits of the
+// chip that were read off recorded calls. Each capability has a file in data/architectures;
+// docs/architecture.md lists the fields. An integer capability is 90 for "9.0".
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -13,10 +14,10 @@
 
 namespace convcast {
 
-/// 90 of a profile of compute capability "9.0".
+/// The compute capability of a profile as a number: 90 for "9.0".
 int capability_of(const GpuProfile &profile);
 
-/// "sm_90" of a profile of compute capability "9.0".
+/// The name by which compilers and facts know the compute capability of a profile: "sm_90" for "9.0".
 std::string architecture_of(const GpuProfile &profile);
 
 /// `convcast measure` runs its probes from this compute capability on.
@@ -42,7 +43,7 @@ struct ArchitectureNumber {
     CONVCAST_MEMBERS(ArchitectureNumber, value, unit, source, category)
 };
 
-/// Several that belong together.
+/// Several numbers that belong together, such as the sizes that shared memory can have; ascending.
 struct ArchitectureNumbers {
     std::vector<double> values;
     std::string unit, source;
@@ -53,8 +54,8 @@ struct ArchitectureNumbers {
 using OneNumber = std::optional<ArchitectureNumber>;
 using SomeNumbers = std::optional<ArchitectureNumbers>;
 
-/// What the driver says of every GPU of the capability; names as in GpuLimits. No time is computed from them:
-/// a profile has its own, and where these differ the forecast says so.
+/// What the driver says of every GPU of the capability; names as in GpuLimits. No time is computed from them,
+/// as a profile has its own limits; a forecast warns where a profile's differ from these (odd_limits).
 struct ArchitectureLimits {
     OneNumber cores_per_sm, schedulers_per_sm, shared_bytes_per_sm, shared_bytes_per_cta,
         shared_bytes_reserved_per_cta, registers_per_sm, max_threads_per_sm, max_threads_per_cta,
@@ -71,7 +72,7 @@ struct ArchitectureIdentity {
     CONVCAST_MEMBERS(ArchitectureIdentity, schema, compute_capability, limits)
 };
 
-// What each field of the following is, its unit and its range: architecture_fields().
+// architecture_fields() has the meaning, the unit and the range of each field of the following structs.
 
 struct IssueNumbers {
     OneNumber integer_lanes, dependent_instruction, ffma_latency, tensor_clock_share, tf32_mma_rate;
@@ -105,7 +106,7 @@ struct LaunchNumbers {
                      early_gap, cluster_latency, cluster_bandwidth, cluster_room)
 };
 
-/// A file has the fields that are known of its capability. One that architecture_for gives has them all.
+/// All numbers of a capability. A file has those that are known; architecture_for fills in the others.
 struct Architecture : ArchitectureIdentity, IssueNumbers, OnChipNumbers, OffChipNumbers, LaunchNumbers {
     BOOST_DESCRIBE_CLASS(Architecture,
                          (ArchitectureIdentity, IssueNumbers, OnChipNumbers, OffChipNumbers, LaunchNumbers),
@@ -114,36 +115,37 @@ struct Architecture : ArchitectureIdentity, IssueNumbers, OnChipNumbers, OffChip
     void check(const FieldProblem &problem) const; ///< units, ranges and whole numbers of every field
 };
 
-/// What a field of an architecture is; those of its limits begin with "limits/".
+/// What a field of an architecture is.
 struct ArchitectureField {
-    std::string name, unit;
-    double low = 0.0, high = 0.0; ///< of each of its values
-    bool whole = false;           ///< a count
+    std::string name, unit;       ///< the names of limits begin with "limits/"
+    double low = 0.0, high = 0.0; ///< between which each of its values lies, both included
+    bool whole = false;           ///< whether it is a count, of whole numbers only
     std::string meaning;          ///< one line
     CONVCAST_MEMBERS(ArchitectureField, name, unit, low, high, whole, meaning)
 };
-/// As data/architecture_fields.json has them.
+/// All fields, in the order of data/architecture_fields.json. Every call returns the same object.
 const std::vector<ArchitectureField> &architecture_fields();
 
 /// An architecture with every field. A field that its file lacks comes from the nearest compute capability
 /// whose file has it; if two are equally near, from the older one.
 struct ResolvedArchitecture {
     Architecture numbers; ///< every field; limits are as in the file and may be absent
-    int capability = 0;   ///< that the file is of
+    int capability = 0;   ///< whose file it is
     std::map<int, std::vector<std::string>> borrowed; ///< names of fields, by the capability they come from
 };
 
-/// The architecture of a capability. If no file of it ships, that of the nearest capability with a file.
-/// Every call returns the same object.
+/// The architecture of a capability. If no file of it ships, that of the nearest capability with a file; if
+/// two are equally near, of the older one. Of a capability older than all files, that of
+/// least_measured_capability. Every call for a capability returns the same object.
 const ResolvedArchitecture &architecture_for(int capability);
 
 /// The shipped files' capabilities, ascending.
 std::vector<int> shipped_architectures();
 
-/// A GPU as plans are counted and times computed for it. It is made where a question begins and passed on. It
-/// refers to the profile, which must outlive it, so it cannot be made of a temporary.
+/// A GPU for which plans are counted and times computed: its profile, and the architecture that belongs to
+/// it. It refers to the profile, which must outlive it, so it cannot be made of a temporary.
 struct Gpu {
-    Gpu(const GpuProfile &its); ///< implicit: the profile determines all the rest
+    Gpu(const GpuProfile &its); ///< implicit, as the profile determines all the rest
     Gpu(const GpuProfile &&) = delete;
 
     const GpuProfile &profile;
@@ -151,12 +153,13 @@ struct Gpu {
     const Architecture &architecture;
 };
 
-/// An assumption in words: how many numbers of the architecture are those of which other capability, and for
-/// which one the kernels were compiled. Empty for a capability whose file has every number.
+/// A sentence for the assumptions of a forecast: how many numbers of the architecture were taken from which
+/// other capability, and that registers and instructions are those of kernels compiled for 9.0. "" for a
+/// capability whose file has every number.
 std::string borrowed_constants(const GpuProfile &profile);
 
-/// An assumption in words that names the limits in which a profile differs from its architecture's file.
-/// Empty if it differs in none.
+/// A sentence for the assumptions of a forecast that names the limits in which a profile differs from its
+/// architecture's file. "" if it differs in none, or if no file of its capability ships.
 std::string odd_limits(const GpuProfile &profile);
 
 extern template const described::Type &described::type_of<Architecture>();

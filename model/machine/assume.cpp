@@ -22,36 +22,39 @@
 namespace convcast {
 namespace {
 
+// Param::by of numbers that the two options gave. Behind by_set stand a blank and what is to be said of the
+// number; a limit has no `by`, so its text is a note of the profile.
 constexpr const char *by_assume = "--assume";
-constexpr const char *by_set = "--set"; ///< and behind it what was said of the number
+constexpr const char *by_set = "--set";
 
+/// The sentence on a number that --assume gave.
 std::string said_of(const std::string &name, double value, const char *unit) {
     return fmt::format("{} {}: assumed, not known of this GPU", name, readable(value, unit));
 }
 
-/// Whether the interval of a number is the range that it may lie in, and not that of its samples.
+/// Whether a number's interval is the range that it may lie in, and not one of samples.
 template <class Q> bool has_range(const std::optional<Param<Q>> &field) {
     return field && field->interval && field->source != Source::measured && field->source != Source::driver;
 }
 
-/// What stands behind a number, "TB/s" or "" of B/s, in that unit; 0 where it is another unit.
-double size_of(std::string_view behind, std::string_view unit) {
+/// The factor of a unit behind a number: 1e12 of "TB/s" if `unit` is "B/s", 1 of "B/s" and ""; else 0.
+double factor_of(std::string_view behind, std::string_view unit) {
     constexpr std::pair<char, double> prefixes[] = {{'k', 1e3},  {'M', 1e6},  {'G', 1e9}, {'T', 1e12},
                                                     {'m', 1e-3}, {'u', 1e-6}, {'n', 1e-9}};
     while (behind.starts_with(' '))
         behind.remove_prefix(1);
     if (behind.empty() || behind == unit)
         return 1.0;
-    for (const auto &[letter, size] : prefixes)
+    for (const auto &[letter, factor] : prefixes)
         if (behind.front() == letter && behind.substr(1) == unit)
-            return size;
+            return factor;
     return 0.0;
 }
 
-/// "NAME=x2" or "NAME=9e12", in parts.
+/// What --set was given, "NAME=x2", "NAME=9e12" or "NAME=9 TB/s", in parts.
 struct Setting {
     std::string name, number;
-    bool scales = false;
+    bool scales = false; ///< an x stands at one end of the number, which is a factor then
 
     explicit Setting(const std::string &text) {
         const std::size_t equals = std::min(text.find('='), text.size());
@@ -67,16 +70,17 @@ struct Setting {
                          ". Examples: --set dram_read_bandwidth=x2, --set sm_clock=1.5e9");
     }
 
-    /// What the number becomes that is `now`; between `low` and `high`, in `unit`.
-    double of(double now, double low, double high, std::string_view unit) const {
+    /// The new value of a number that is `now`, in `unit`. Throws UsageError if it is not from `low` to
+    /// `high`, or the text is no number of that unit; a factor has no unit.
+    double new_value(double now, double low, double high, std::string_view unit) const {
         double value = 0.0;
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-        const double size = error == std::errc{} && !scales
-                                ? size_of({end, number.data() + number.size()}, unit)
-                            : end == number.data() + number.size() ? 1.0
-                                                                   : 0.0;
-        value *= size;
-        const bool read = error == std::errc{} && size > 0.0;
+        const double factor = error == std::errc{} && !scales
+                                  ? factor_of({end, number.data() + number.size()}, unit)
+                              : end == number.data() + number.size() ? 1.0
+                                                                     : 0.0;
+        value *= factor;
+        const bool read = error == std::errc{} && factor > 0.0;
         if (const double result = scales ? now * value : value; read && result >= low && result <= high)
             return result;
         reject(fmt::format("expected x and a factor, or a number from {} to {} in {}, got '{}'{}", low, high,
@@ -84,6 +88,7 @@ struct Setting {
                            read && scales ? fmt::format(", of {}", now) : ""));
     }
 
+    /// The sentence on the number, given its old and its new value as text.
     std::string said(const std::string &before, const std::string &after) const {
         return fmt::format("{} {}: supposed{}, where the profile has {}", name, after,
                            scales ? ", x" + number : "", before);
@@ -101,7 +106,8 @@ void scale_outer_products(GpuProfile &profile, double factor) {
                 value *= factor;
 }
 
-/// Sets a limit of the chip, an integer; whether there is one of that name.
+/// Sets the limit of the chip that the setting names, an integer; returns whether there is such a limit.
+/// Throws UsageError if the limits then contradict each other.
 bool set_limit(GpuProfile &profile, const Setting &setting) {
     bool found = false;
     for_each_limit([&](auto member) {
@@ -112,7 +118,8 @@ bool set_limit(GpuProfile &profile, const Setting &setting) {
         using Number = std::decay_t<decltype(field)>;
         const auto before = static_cast<double>(field);
         constexpr Range allowed = GpuLimits::range_of(member.name);
-        field = static_cast<Number>(std::llround(setting.of(before, allowed.low, allowed.high, "units")));
+        const double after = setting.new_value(before, allowed.low, allowed.high, "units");
+        field = static_cast<Number>(std::llround(after));
         if (static_cast<double>(field) == before)
             return; // x1 supposes nothing
         profile.notes.push_back(
@@ -143,10 +150,11 @@ void set_number(GpuProfile &profile, const std::string &text) {
         if (!field)
             setting.reject("the profile " + profile.id + " lacks it; --assume gives what is lacking");
         constexpr Range allowed = plausible<Q>();
-        const double before = field->value.value, after = setting.of(before, allowed.low, allowed.high, unit);
+        const double before = field->value.value,
+                     after = setting.new_value(before, allowed.low, allowed.high, unit);
         if (after == before)
             return; // x1 supposes nothing
-        field = {};
+        field = {}; // so that spread and interval go
         auto &number = field.emplace();
         number.value = Q(after);
         number.source = Source::assumed;
@@ -235,7 +243,7 @@ std::vector<std::string> assumed_of(const GpuProfile &profile) {
 std::vector<RangedNumber> ranged_numbers(const GpuProfile &profile) {
     std::vector<RangedNumber> numbers;
     for_each_param(profile, [&](const char *name, const auto &field) {
-        // An end that is no value of a GPU would be no forecast.
+        // No GPU has a number of 0 or less, and no time can be computed with it.
         if (has_range(field) && field->interval->low > 0.0)
             numbers.push_back({name, field->interval->low, field->interval->high});
     });

@@ -1,5 +1,5 @@
-// Numbers that no probe measured: supposed for one forecast, what a profile lacks or what would be if it were
-// another; and those assumed in a published profile with the range that they may lie in.
+// Numbers of a profile that no probe measured: those that the option --assume gives,
+// those that --set changes to ask what if, and those that a published profile assumes with a range.
 #pragma once
 
 #include "model/machine/profile.hpp"
@@ -9,24 +9,24 @@
 
 namespace convcast {
 
-/// Gives `profile` the number that `text` names, "launch_floor=5e-6", in the unit that profile files have, as
-/// one that is assumed; returns what to say of it. Throws UsageError for a number that there is not, that the
-/// profile has other than assumed, or that no GPU could have.
+/// --assume: gives `profile` the number that `text` names, such as "launch_floor=5e-6" in the unit of profile
+/// files, and marks it as assumed. Returns a sentence that says so. Throws UsageError if no number has that
+/// name, if the profile has the number and did not assume it, or if no GPU could have such a value.
 std::string assume(GpuProfile &profile, const std::string &text);
 
-/// Replaces the number or limit that `text` names: "dram_read_bandwidth=x2" by twice what the profile has,
-/// "dram_read_bandwidth=9e12" by that, in the unit of profile files. What was measured around it (its spread,
-/// its interval) goes; the sweep over outer products of FFMAs follows ffma_outer_rate. Throws UsageError for
-/// a number that there is not, that the profile lacks, or that no GPU could have.
+/// --set: replaces the number or limit that `text` names. "dram_read_bandwidth=x2" doubles what the profile
+/// has, "dram_read_bandwidth=9e12" sets it, in the unit of profile files. The spread and the interval of the
+/// old number are dropped; the sweep over outer products of FFMAs is scaled with ffma_outer_rate. Throws
+/// UsageError if no number has that name, if the profile lacks it, or if no GPU could have such a value.
 void set_number(GpuProfile &profile, const std::string &text);
 
-/// Names that set_number takes.
+/// The names that set_number takes: those of all numbers, then of all limits.
 std::vector<std::string> numbers_to_set();
 
-/// Whether set_number made one of its numbers another than that of the real GPU.
+/// Whether set_number changed a number or limit of the profile, so that it is of no real GPU.
 bool is_supposed(const GpuProfile &profile);
 
-/// What to say of the numbers that were supposed in this way, and of those that have a range.
+/// Sentences on the numbers that `assume` and `set_number` gave, and on those that have a range.
 std::vector<std::string> assumed_of(const GpuProfile &profile);
 
 /// A number of a profile that no probe measured and that has an `interval`: the range that it may lie in.
@@ -34,9 +34,10 @@ struct RangedNumber {
     std::string name;
     double low, high; ///< in the unit of profile files
 };
+/// All of them whose range begins above 0.
 std::vector<RangedNumber> ranged_numbers(const GpuProfile &profile);
 
-/// The same GPU, its number `name` another, if it has that number.
+/// The profile with `value`, in the unit of profile files, for its number `name`; as it was if it lacks that.
 GpuProfile with_number(GpuProfile profile, const std::string &name, double value);
 
 } // namespace convcast

@@ -17,9 +17,8 @@
 namespace convcast {
 namespace {
 
-/// The Params that plans are counted and times computed with: what machine_of reads, and the width of a bank,
-/// which Chen's kernels match. A test changes each Param of a profile and sees which of them a forecast
-/// reads.
+/// The Params of a profile that forecasts read: what machine_of reads, and the width of a bank, which plans
+/// of Chen's kernels match. A test changes each Param of a profile and sees which of them a forecast reads.
 constexpr std::string_view computed_with[] = {
     "bank_width",
     "barrier_latency",
@@ -52,8 +51,9 @@ constexpr std::string_view computed_with[] = {
     "tf32_mma_rate",
 };
 
-constexpr double most_cases = 1e9;
+constexpr double most_cases = 1e9; // above this only broken files come
 
+/// Reports a problem of `field` unless its value lies from `low` to `high`, as a NaN never does.
 void within(const FieldProblem &problem, const std::string &field, double value, double low, double high,
             const char *example) {
     if (!(value >= low && value <= high))

@@ -1,5 +1,5 @@
 // The few numbers of the time model that no probe gives: assumed, or fitted on the training part of recorded
-// convolutions, the same for every kernel. Both forecasts are always shown.
+// convolutions, the same for every kernel. Answers show the forecasts with both.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -17,31 +17,30 @@ namespace convcast {
 
 struct GpuProfile;
 
-/// What is fitted; the values here are those assumed without a fit.
+/// The four numbers that are fitted; the values here are those assumed without a fit. A fit may take a share
+/// above 1 where measured times ask for it.
 struct FittedNumbers {
-    /// Share of DRAM's latency that a step's load of data which other CTAs load too waits for in the first
-    /// wave (F8). Assumed: all of it.
+    /// How far a step's loads wait for DRAM in the first wave, if other CTAs load the same data at the same
+    /// time: 0 as long as L2 takes, 1 as long as DRAM does (F8).
     double first_wave_miss = 1.0;
-    /// Share of the wait of a launch's first warps for instructions and constants that nothing else hides
-    /// (F15). Assumed: all of it.
+    /// Share of a launch's first warps' wait for instructions and constants that nothing hides (F15).
     double cold_share = 1.0;
     /// Exponent of the p-norm by which the loads of a CTA's pipeline steps overlap with their arithmetic
-    /// (F3). Assumed: 2, as of the knee of bytes in flight.
+    /// (F3). Assumed is 2, as for the knee of bytes in flight.
     double steps_overlap = 2.0;
     /// Exponent of the p-norm by which units of an SM overlap that the same instructions use in turn: issue
-    /// slots and the pipe of integers (F10), arithmetic and stores (F32), copies by warps of their own and
-    /// arithmetic (F3). Assumed: 2.
+    /// slots and the integer pipe (F10), arithmetic and stores (F32), copying warps and arithmetic (F3).
     double units_overlap = 2.0;
     CONVCAST_MEMBERS(FittedNumbers, first_wave_miss, cold_share, steps_overlap, units_overlap)
 
-    void check(const FieldProblem &problem) const;
+    void check(const FieldProblem &problem) const; ///< ranges beyond which no fit looks
 };
 
 /// Equations of the time model (docs/equations.md) that can be left out, to see what each is worth.
 BOOST_DEFINE_FIXED_ENUM_CLASS(Equation, std::uint8_t, F3, F4, F8, F9, F10, F11, F15, F16, F17, F20, F21, F22,
                               F23, F24, F25, F26, F27, F28, F29, F30, F31, F32, F33, F36)
 
-/// Those that a forecast leaves out; none, but in an ablation.
+/// A set of equations that a forecast leaves out. Empty except in an ablation (tests/benchmark/ablate.cpp).
 class Omitted {
   public:
     Omitted() = default;
@@ -92,11 +91,12 @@ struct ResidualSpread {
     double log_time_over_bound = 0;        ///< ln(forecast / speed of light)
     double log_pixels = 0.0;               ///< ln(output pixels of an image)
     double log_images = 0.0;               ///< ln(images)
-    double one_by_one = 0.0;               ///< 1 where the filters are 1 x 1, else 0
-    double grouped = 0.0;                  ///< 1 where there are groups, else 0
-    std::map<std::string, double> kernels; ///< 1 of the kernel with most FMAs; 0 of one that is not here
+    double one_by_one = 0.0;               ///< 1 if the filters are 1 x 1, else 0
+    double grouped = 0.0;                  ///< 1 if there are groups, else 0
+    std::map<std::string, double> kernels; ///< 1 if it is the kernel with most FMAs, else 0
     CONVCAST_MEMBERS(ResidualSpread, constant, log_time, log_time_over_bound, log_pixels, log_images,
                      one_by_one, grouped, kernels)
+    /// Far beyond any fit; exp of a sum of such numbers is held between 1/4 and 4 (spread_of).
     static constexpr Range range_of(std::string_view) { return {-100.0, 100.0}; }
 };
 
@@ -105,15 +105,16 @@ struct Calibration {
     FittedOn profile;
     std::string facts_hash; ///< content of the facts it was fitted with; empty: without counters
     FittedNumbers fitted;
-    /// Of fits to the training part's shapes, drawn again with replacement: how sure the numbers are.
+    /// Fits to samples of the training part's shapes, drawn with replacement: how far they lie apart says how
+    /// sure `fitted` is. Empty in a calibration by `adapt`.
     std::vector<FittedNumbers> resampled;
-    std::int64_t cases = 0; ///< that it was fitted on
+    std::int64_t cases = 0; ///< measured calls that it was fitted on
     /// Measured over forecast time: the 5th and 95th percentile of the training part, for the interval (I1).
     /// With a `spread` they are those of a call whose spread is 1 (I4).
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
-    std::optional<double> scale;          ///< that forecasts are multiplied with (F34); absent: 1
+    std::optional<double> scale;          ///< factor of all forecasts (F34); absent: 1
     std::optional<ResidualSpread> spread; ///< absent: the interval is that of I1
-    std::optional<std::string> borrowed;  ///< the GPU that the four numbers were fitted on, where another
+    std::optional<std::string> borrowed;  ///< the GPU that the four numbers were fitted on, if another one
     std::optional<TestErrors> test;       ///< absent: no call was outside the training part
     Omitted omitted;                      ///< in no document: only ablations leave something out
     CONVCAST_MEMBERS(Calibration, schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95,
@@ -122,7 +123,7 @@ struct Calibration {
     void check(const FieldProblem &problem) const;
 };
 
-/// The part of a calibration that says which profile it is fitted on.
+/// What a calibration that is fitted on `profile` says of it.
 FittedOn fitted_on(const GpuProfile &profile);
 
 /// Throws InputError with every problem at once. A document of an earlier schema is refused with the verb

@@ -27,7 +27,7 @@ constexpr std::pair<const char *, std::optional<FlightCurve> GpuProfile::*> flig
     {"l2_read_curve", &GpuProfile::l2_read_curve},
     {"l2_write_curve", &GpuProfile::l2_write_curve}};
 
-/// All curves of a profile: those of bytes in flight are curves of one line.
+/// All curves of a profile by their names. Curves of bytes in flight become curves of one line.
 std::map<std::string, Curve> curves_of(const GpuProfile &profile) {
     std::map<std::string, Curve> curves = profile.curves;
     for (const auto &[name, member] : flight_curves) {
@@ -41,7 +41,7 @@ std::map<std::string, Curve> curves_of(const GpuProfile &profile) {
     return curves;
 }
 
-/// Of a point at the same x; absent where the line has none.
+/// The y of the line's point at x; absent if it has no point there.
 std::optional<double> y_at(const CurveSeries &line, double x) {
     const auto found =
         std::ranges::find_if(line.x, [x](double other) { return std::abs(other - x) <= 1e-9 * std::abs(x); });
@@ -49,7 +49,8 @@ std::optional<double> y_at(const CurveSeries &line, double x) {
     return i < std::min(line.x.size(), line.y.size()) ? std::optional(line.y[i]) : std::nullopt;
 }
 
-/// Points of `lines`, one line for each file, at the x that all of them have.
+/// Compares lines, one for each file, at the x that all of them have: counts these points, and notes in
+/// `curve` where the largest value is farthest above the smallest. `series` is the name of the lines.
 void compare_lines(ComparedCurve &curve, const std::string &series,
                    const std::vector<const CurveSeries *> &lines) {
     for (const double x : lines.front()->x) {
@@ -71,7 +72,7 @@ void compare_lines(ComparedCurve &curve, const std::string &series,
     }
 }
 
-/// Absent unless every file has the curve.
+/// Compares the curve `name` of all files, whose curves `files` has; absent unless every file has it.
 std::optional<ComparedCurve> compare_curve(const std::vector<std::map<std::string, Curve>> &files,
                                            const std::string &name) {
     std::vector<const Curve *> curves;
@@ -96,7 +97,7 @@ std::optional<ComparedCurve> compare_curve(const std::vector<std::map<std::strin
     return compared;
 }
 
-/// Those of bytes in flight first.
+/// The names of all curves: those of bytes in flight first, then those that one of `profiles` has.
 std::vector<std::string> curve_names(std::span<const NamedProfile> profiles) {
     std::vector<std::string> names;
     std::set<std::string> others;
@@ -110,7 +111,7 @@ std::vector<std::string> curve_names(std::span<const NamedProfile> profiles) {
     return names;
 }
 
-/// Limits and conditions that differ, and checks that fail.
+/// Adds the limits and conditions that differ, and the checks that fail.
 void compare_surroundings(std::span<const NamedProfile> profiles, ComparedFiles &comparison) {
     for_each_limit([&](auto member) {
         std::vector<std::string> values;

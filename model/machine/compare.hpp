@@ -12,7 +12,8 @@
 
 namespace convcast {
 
-/// What two measurements of one GPU may differ by: latencies repeat better than bandwidths and rates.
+/// Within this share two latencies count as the same, unless another one is asked for. Latencies repeat
+/// better than bandwidths and rates, which have default_tolerance (model/base/comparison.hpp).
 constexpr double default_latency_tolerance = 0.02;
 
 struct NamedProfile {
@@ -21,16 +22,17 @@ struct NamedProfile {
 };
 
 struct CompareOptions {
-    std::optional<double> tolerance; ///< a share, for every Param; absent: the defaults above
-    /// Only these Params and curves, and then neither limits, conditions nor checks; empty: all.
+    std::optional<double> tolerance; ///< the share within which any Param is the same; absent: the defaults
+    /// Names of the only Params and curves to compare; limits, conditions and checks are then left out.
+    /// Empty: everything is compared.
     std::vector<std::string> only;
 };
 
-/// Every Param there is, and every curve that one of `profiles` has.
+/// The names that `only` may have: of every Param, then of every curve that one of `profiles` has.
 std::vector<std::string> comparable_names(std::span<const NamedProfile> profiles);
 
-/// Every number of `profiles`, which are two or more. One fails that differs by more than its tolerance, or
-/// that a later profile lacks and the first one has.
+/// Compares every number of two or more profiles. A number fails if it differs by more than its tolerance, or
+/// if the first profile has it and a later one lacks it.
 ComparedFiles compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options);
 
 } // namespace convcast

@@ -1,4 +1,4 @@
-// Every number that a profile can have.
+// Loops over every number that a profile can have, by the descriptions of its structs.
 #pragma once
 
 #include "model/base/described.hpp"
@@ -9,7 +9,7 @@
 
 namespace convcast {
 
-/// Calls `use(member)` for each Param: `member.name`, and `profile.*member.pointer`, which may be absent.
+/// Calls `use(member)` for each Param: `member.name`, and `profile.*member.pointer`, a std::optional<Param>.
 template <class Use> void for_each_param(Use use) {
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
         using Field = std::decay_t<decltype(std::declval<GpuProfile>().*member.pointer)>;
@@ -19,12 +19,12 @@ template <class Use> void for_each_param(Use use) {
     });
 }
 
-/// Calls `use(name, field)` for each Param of a profile.
+/// Calls `use(name, field)` for each Param of a profile, present or not; `field` is a std::optional<Param>.
 template <class Profile, class Use> void for_each_param(Profile &profile, Use use) {
     for_each_param([&](auto member) { use(member.name, profile.*member.pointer); });
 }
 
-/// Calls `use(member)` for each limit.
+/// Calls `use(member)` for each limit; `limits.*member.pointer` is an integer.
 template <class Use> void for_each_limit(Use use) {
     boost::mp11::mp_for_each<described::Members<GpuLimits>>(use);
 }

@@ -13,7 +13,7 @@
 namespace convcast {
 namespace {
 
-/// "sm_90", "sm_121"
+/// Whether a text is an architecture as compilers name it: "sm_90", "sm_121".
 bool is_architecture(const std::string &text) {
     return text.starts_with("sm_") && text.size() >= 5 && text.size() <= 6 &&
            std::all_of(text.begin() + 3, text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -21,7 +21,12 @@ bool is_architecture(const std::string &text) {
 
 } // namespace
 
+// The upper ends of the ranges below are far above what was ever regressed (data/facts has coefficients up to
+// 334 and clocks up to 600): above them only broken files come. A lone warp issues at most one instruction a
+// clock, so no instruction takes less than 1. Comparisons are negated so that a NaN fails them.
+
 void CompiledWork::check(const FieldProblem &problem) const {
+    // Nothing more is said of a kernel without a proper name, since the messages below quote the name.
     if (!is_printable(kernel) || (!variant.empty() && !is_printable(variant)))
         return problem("", "expected a kernel's name and variant, for example \"row_register\" and \"\"");
     const auto require = [&](double value, double low, double high, const char *field, const char *expected) {

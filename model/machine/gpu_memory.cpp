@@ -7,8 +7,8 @@ namespace convcast {
 
 std::optional<std::int64_t> memory_bytes_of(const std::string &gpu) {
     constexpr std::int64_t mib = std::int64_t{1} << 20;
-    // As nvidia-smi tells it of those that were measured, of the others as the vendor's pages do. The longer
-    // of two names that begin alike comes first.
+    // Of GPUs that were measured, what nvidia-smi tells; of the others, what the vendor's pages do. A name
+    // that another one begins with comes after it.
     static const std::vector<std::pair<const char *, std::int64_t>> known = {
         {"NVIDIA H200", 143771 * mib},
         {"NVIDIA H100 80GB HBM3", 81559 * mib},

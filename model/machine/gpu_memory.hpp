@@ -7,8 +7,7 @@
 
 namespace convcast {
 
-/// Bytes of a GPU's memory by the name that its driver tells, or that a shipped profile has; absent of a GPU
-/// that is not known.
+/// Bytes of memory of the GPU of this name, as its driver or a shipped profile has it; absent if not known.
 std::optional<std::int64_t> memory_bytes_of(const std::string &gpu);
 
 } // namespace convcast

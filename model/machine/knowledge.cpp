@@ -41,7 +41,8 @@ bool same_model(const FittedOn &fitted, const GpuProfile &profile) {
     return fitted.name == profile.name && fitted.compute_capability == profile.compute_capability;
 }
 
-/// The one that ships for the profile's GPU model, or else for another model of its compute capability.
+/// The calibration that ships for the profile's GPU model, or else the first for another model of its compute
+/// capability; absent if there is neither.
 std::optional<Calibration> shipped_for(const GpuProfile &profile) {
     std::optional<Calibration> found;
     for (const Calibration &calibration : shipped_calibrations())
@@ -52,7 +53,8 @@ std::optional<Calibration> shipped_for(const GpuProfile &profile) {
     return found;
 }
 
-/// How good forecasts without counters are where both were judged, as a clause; empty where that is unknown.
+/// A clause that says how good forecasts are without counters and with them, on the GPU of the first shipped
+/// calibration that tells; empty if none does.
 std::string error_without_counters() {
     for (const Calibration &calibration : shipped_calibrations())
         if (calibration.test)
@@ -62,23 +64,24 @@ std::string error_without_counters() {
     return {};
 }
 
-/// In which numbers a profile differs from the one of the fit, largest first; empty if in none.
+/// The text that names the four numbers in which a profile (`now`) differs most from that of the fit, largest
+/// first, and says how many others differ; empty if none does.
 std::string differences(const FittedOn &fitted, const FittedOn &now) {
     constexpr std::size_t named = 4;
-    std::vector<std::pair<double, std::string>> found; // size, negative; what to say
-    constexpr double there_or_not = -std::numeric_limits<double>::infinity();
+    std::vector<std::pair<double, std::string>> found; // -|ln ratio|, for sorting; text
+    constexpr double without_ratio = -std::numeric_limits<double>::infinity(); // before all that have a ratio
     for (const auto &[name, value] : now.numbers)
         if (const auto other = fitted.numbers.find(name); other == fitted.numbers.end())
-            found.emplace_back(there_or_not, name + " (not known then)");
+            found.emplace_back(without_ratio, name + " (not known then)");
         else if (other->second != value && !(other->second > 0.0 && value > 0.0)) // which has no ratio
-            found.emplace_back(there_or_not,
+            found.emplace_back(without_ratio,
                                fmt::format("{} ({:g} then, {:g} now)", name, other->second, value));
         else if (other->second != value)
             found.emplace_back(-std::abs(std::log(value / other->second)),
                                fmt::format("{} ({:+.3g} %)", name, 100.0 * (value / other->second - 1.0)));
     for (const auto &[name, value] : fitted.numbers)
         if (now.numbers.count(name) == 0)
-            found.emplace_back(there_or_not, name + " (not known now)");
+            found.emplace_back(without_ratio, name + " (not known now)");
     std::sort(found.begin(), found.end());
     std::vector<std::string> said;
     for (std::size_t i = 0; i < std::min(named, found.size()); ++i)
@@ -87,7 +90,8 @@ std::string differences(const FittedOn &fitted, const FittedOn &now) {
            (found.size() > named ? fmt::format(" and {} others by less", found.size() - named) : "");
 }
 
-/// The file that is asked, or, where none is, the one in the profile's folder; "" takes what ships.
+/// `asked` as given, or, if that is "", the file that `own` names in the profile's folder; "" if there is
+/// none, which takes what ships.
 std::string asked_or_own(const std::string &asked, const GpuProfile &profile,
                          std::string (FolderOfGpu::*own)() const) {
     if (!asked.empty() || profile.folder.empty())
@@ -96,6 +100,7 @@ std::string asked_or_own(const std::string &asked, const GpuProfile &profile,
     return file_exists(file) ? file : asked;
 }
 
+/// Sets the facts, and adds to the assumptions what they lack. `asked` as in knowledge_for.
 void choose_facts(Knowledge &knowledge, const GpuProfile &profile, const std::string &asked) {
     const std::string architecture = architecture_of(profile);
     if (asked.empty()) {
@@ -114,6 +119,8 @@ void choose_facts(Knowledge &knowledge, const GpuProfile &profile, const std::st
                                         error_without_counters());
 }
 
+/// Sets the calibration, and adds to the assumptions in what it is not made for this GPU. `asked` as in
+/// knowledge_for; the facts are set already.
 void choose_calibration(Knowledge &knowledge, const GpuProfile &profile, const std::string &asked) {
     if (asked.empty()) {
         knowledge.calibration = shipped_for(profile);

@@ -9,15 +9,15 @@
 namespace convcast {
 namespace {
 
-/// 8-bit elements are summed by multiply-adds of 32-bit integers, and could be by dot products at the same
-/// rate.
+/// 8-bit elements are multiplied and added as 32-bit integers, a product an instruction. The peak that they
+/// are held against is that of DP4A, which does a dot product of four at the same rate.
 constexpr double products_of_a_dot = 4.0;
 constexpr double lanes_of_warp = 32.0;
 
 } // namespace
 
 double serpentine_rate_of(const GpuProfile &p) {
-    constexpr double products = 32.0;
+    constexpr double products = 32.0; // the point of the sweep that is 8 by 4
     const auto found = p.curves.find("ffma_by_operands");
     if (found == p.curves.end())
         return 0.0;
@@ -41,7 +41,7 @@ double shared_latency_of(const Gpu &gpu) {
 
 Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration) {
     const GpuProfile &p = gpu.profile;
-    const Architecture &of = gpu.architecture;
+    const Architecture &arch = gpu.architecture;
     Machine m{};
     m.schedulers = p.limits.schedulers_per_sm;
     m.clock = p.sm_clock->value.value;
@@ -55,7 +55,8 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : assumed_l2_bandwidth_ratio * m.read_bw;
     m.l2_latency_s =
         p.l2_latency ? p.l2_latency->value.value / m.clock : assumed_l2_latency_ratio * m.latency_s;
-    const double share = type == DataType::i8 ? of.integer_lanes->value / p.limits.cores_per_sm : 1.0;
+    // Share of the FP32 lanes that multiply elements of this type.
+    const double share = type == DataType::i8 ? arch.integer_lanes->value / p.limits.cores_per_sm : 1.0;
     m.fills_issue = type != DataType::i8;
     m.ffma_rate = p.ffma_rate->value.value * (type == DataType::i8 ? share * products_of_a_dot : 1.0);
     m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
@@ -68,43 +69,43 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
                                      : m.launch_s;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
-    m.knee = p.knee_exponent ? p.knee_exponent->value.value : of.knee_exponent->value;
+    m.knee = p.knee_exponent ? p.knee_exponent->value.value : arch.knee_exponent->value;
     m.fitted = calibration.fitted;
     m.scale = calibration.scale.value_or(1.0);
     m.omitted = calibration.omitted;
     m.sm_count = p.limits.sm_count;
-    m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : of.ffma_latency->value;
+    m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : arch.ffma_latency->value;
     m.shared_latency = shared_latency_of(gpu);
     m.constant_latency = p.constant_l2_latency ? p.constant_l2_latency->value.value : 0.0;
     m.l1_latency_s = (p.l1_latency ? p.l1_latency->value.value : m.shared_latency) / m.clock;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
-    m.cluster_latency = p.cluster_latency ? p.cluster_latency->value.value : of.cluster_latency->value;
-    m.cluster_bw = p.cluster_bandwidth ? p.cluster_bandwidth->value.value : of.cluster_bandwidth->value;
+    m.cluster_latency = p.cluster_latency ? p.cluster_latency->value.value : arch.cluster_latency->value;
+    m.cluster_bw = p.cluster_bandwidth ? p.cluster_bandwidth->value.value : arch.cluster_bandwidth->value;
     m.cluster_barrier_s = p.cluster_barrier_latency ? p.cluster_barrier_latency->value.value / m.clock
                                                     : m.l2_latency_s + m.cluster_latency / m.clock;
     const auto room = [&](const std::optional<Param<Plain>> &measured) {
         const auto sms = static_cast<double>(p.limits.sm_count);
         return static_cast<std::int64_t>(
-            std::min(sms, measured ? measured->value.value : of.cluster_room->value * sms));
+            std::min(sms, measured ? measured->value.value : arch.cluster_room->value * sms));
     };
     m.clusters_of_4_sms = room(p.clusters_of_4_sms);
     m.clusters_of_8_sms = room(p.clusters_of_8_sms);
     m.partial_sector = p.sector_store_time && p.partial_sector_store_time
                            ? p.partial_sector_store_time->value.value / p.sector_store_time->value.value
-                           : of.partial_sector->value;
-    m.integer_clocks = lanes_of_warp * m.schedulers / of.integer_lanes->value;
-    m.tensor_clock_share = of.tensor_clock_share->value;
-    m.turnover_clocks = of.turnover->value;
-    m.early_gap_s = of.early_gap->value;
-    m.second_round_elsewhere = static_cast<std::int64_t>(of.second_round_elsewhere->value);
+                           : arch.partial_sector->value;
+    m.integer_clocks = lanes_of_warp * m.schedulers / arch.integer_lanes->value;
+    m.tensor_clock_share = arch.tensor_clock_share->value;
+    m.turnover_clocks = arch.turnover->value;
+    m.early_gap_s = arch.early_gap->value;
+    m.second_round_elsewhere = static_cast<std::int64_t>(arch.second_round_elsewhere->value);
     return m;
 }
 
 std::vector<Measured> measured_numbers(const GpuProfile &p) {
     std::vector<Measured> numbers;
     const auto add = [&](double Machine::*number, const auto &param) {
-        // A spread that reaches zero says nothing of a number that is above it.
+        // A spread that reaches zero has no logarithm, which the interval takes.
         if (param && param->spread && param->value.value > 0.0 && param->spread->p05 > 0.0)
             numbers.push_back(
                 {number, param->spread->p05 / param->value.value, param->spread->p95 / param->value.value});

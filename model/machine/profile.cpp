@@ -27,6 +27,7 @@ extern const std::vector<EmbeddedFile> shipped_profile_files;
 
 namespace {
 
+/// Whether each value is above the one before.
 bool ascending(const std::vector<double> &values) {
     return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
@@ -147,15 +148,15 @@ std::vector<std::string> shipped_profiles() {
 
 namespace {
 
-/// "GTX 1080 Ti" and "gtx1080ti" are one name.
+/// A name in small letters and without blanks, so that "GTX 1080 Ti" and "gtx1080ti" are one.
 std::string in_small_letters(const std::string &name) {
     std::string out = lower(name);
     std::erase(out, ' ');
     return out;
 }
 
-/// What tells GPUs apart in a name as vendors and tools print it: "NVIDIA GeForce GTX 1080 Ti" and
-/// "gtx1080ti" are one.
+/// The part of a printed name that tells GPUs apart: "gtx1080ti" for "NVIDIA GeForce GTX 1080 Ti", without
+/// vendor, family, - and _, and without what stands in parentheses.
 std::string core_of(const std::string &name) {
     std::string out = in_small_letters(name.substr(0, name.find(" (")));
     std::erase_if(out, [](char c) { return c == '-' || c == '_'; });
@@ -165,7 +166,7 @@ std::string core_of(const std::string &name) {
     return out;
 }
 
-/// The profile that ships of a GPU by its printed name, or nullptr.
+/// The shipped profile whose file or GPU has the same name by core_of; nullptr if there is none.
 const EmbeddedFile *shipped_by_name(const std::string &name) {
     const std::string core = core_of(name);
     for (const EmbeddedFile &file : shipped_profile_files)

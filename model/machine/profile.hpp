@@ -50,7 +50,7 @@ struct GpuLimits {
     void check(const FieldProblem &problem) const; ///< that an SM has room for the largest CTA
 };
 
-/// What eq. M1, T = (L0^p + (V/BW)^p)^(1/p), makes of a curve when all three of its numbers are fitted to it.
+/// Equation M1, T = (L0^p + (V/BW)^p)^(1/p) for V bytes in flight, with L0, BW and p fitted to a curve.
 struct FlightFit {
     double latency_s = 0.0;   ///< L0
     double bandwidth = 0.0;   ///< BW, the asymptote, B/s
@@ -89,8 +89,8 @@ struct CurveSeries {
     void check(const FieldProblem &problem) const; ///< x ascending, low <= y <= high, all of one length
 };
 
-/// What a sweep saw: the picture behind some of the numbers, for reading and for reports. Of one the forecast
-/// reads a point: the outer product of `ffma_by_operands` that kernels are built of.
+/// What a sweep measured: the picture behind some of the numbers, for reading and for reports. Forecasts read
+/// one point of one curve, `ffma_by_operands` (serpentine_rate_of).
 struct Curve {
     std::string x_name, x_unit, y_name, y_unit; ///< "footprint", "B"; "latency", "clk"
     bool x_logarithmic = false, y_logarithmic = false;
@@ -98,8 +98,7 @@ struct Curve {
     CONVCAST_MEMBERS(Curve, x_name, x_unit, y_name, y_unit, x_logarithmic, y_logarithmic, series)
 };
 
-/// Two numbers of a profile, or a number and a limit, that must agree. Checks that lack a number are not
-/// there.
+/// Whether two numbers, or a number and a limit, agree as they must. Without one of them there is no check.
 struct ProfileCheck {
     std::string name; ///< "little_law"
     bool passed = false;
@@ -128,8 +127,8 @@ struct PeerLink {
     std::optional<Bandwidth> both_ways_bytes_per_s; ///< sum of both directions at once
     std::optional<Seconds> latency_s;               ///< one dependent load of the other GPU's memory
     std::optional<Source> source{};                 ///< absent: the probe peer_copy measured the link
-    std::optional<std::string> by{};                ///< of another source: the citation
-    /// Of another source: from the slowest link to the fastest that it may be.
+    std::optional<std::string> by{};                ///< the citation; absent for a measured link
+    /// The slowest and the fastest link that it may be; absent for a measured link.
     std::optional<PeerRange> range{};
     CONVCAST_MEMBERS(PeerLink, from, to, direct, bandwidth_bytes_per_s, both_ways_bytes_per_s, latency_s,
                      source, by, range)
@@ -143,7 +142,7 @@ struct PeerLink {
     check(const FieldProblem &problem) const; ///< between two GPUs; what no probe measured names its source
 };
 
-/// Which GPU.
+/// Which GPU a profile is of, and its limits.
 struct GpuIdentity {
     std::string schema = "convcast/profile/1";
     std::string id;                 ///< "h200": the name on the command line
@@ -153,7 +152,7 @@ struct GpuIdentity {
     CONVCAST_MEMBERS(GpuIdentity, schema, id, name, compute_capability, limits)
 };
 
-/// Of one SM.
+/// Arithmetic of one SM.
 struct ArithmeticParams {
     std::optional<Param<Frequency>> sm_clock;           ///< seen under FFMA load; base clock where published
     std::optional<Param<Cycles>> ffma_latency;          ///< from an FFMA to one that needs its result
@@ -169,7 +168,7 @@ struct ArithmeticParams {
                      int8_rate, tf32_mma_rate, ffma_shared_slowdown)
 };
 
-/// Of one dependent load.
+/// Latencies of a load whose address comes from the load before it.
 struct LatencyParams {
     std::optional<Param<Cycles>> shared_latency;
     std::optional<Param<Cycles>> l1_latency;
@@ -179,22 +178,21 @@ struct LatencyParams {
     std::optional<Param<Cycles>> dram_tlb_latency;    ///< misses L2 and the TLBs
     std::optional<Param<Cycles>> constant_l1_latency; ///< hits the first constant cache
     std::optional<Param<Cycles>> constant_l2_latency; ///< misses it, hits the second ("L1.5")
-    /// That an SM's constant cache is busy with each different address that a warp reads. No probe measures
-    /// it.
+    /// How long an SM's constant cache is busy with each address that a warp reads; not by a probe.
     std::optional<Param<Cycles>> constant_address_time;
     CONVCAST_MEMBERS(LatencyParams, shared_latency, l1_latency, l2_latency, l2_far_latency, dram_latency,
                      dram_tlb_latency, constant_l1_latency, constant_l2_latency, constant_address_time)
 };
 
-/// Of the whole GPU in B/s, of one SM in B/clk.
+/// Bandwidths: of the whole GPU in B/s, of one SM in B/clk.
 struct BandwidthParams {
     std::optional<Param<Bandwidth>> dram_read_bandwidth;
     std::optional<Param<Bandwidth>> dram_write_bandwidth;
     std::optional<Param<Bandwidth>> dram_copy_bandwidth; ///< read plus written
     std::optional<Param<Bandwidth>> l2_read_bandwidth;
     std::optional<Param<Bandwidth>> l2_write_bandwidth;
-    std::optional<Param<Cycles>> sector_store_time; ///< of an SM's sector written whole, all SMs storing
-    std::optional<Param<Cycles>> partial_sector_store_time; ///< and of one that is written in part
+    std::optional<Param<Cycles>> sector_store_time; ///< per sector that an SM writes whole, all SMs storing
+    std::optional<Param<Cycles>> partial_sector_store_time; ///< per sector that an SM writes in part
     std::optional<Param<BytesPerCycle>> l1_bandwidth;       ///< loads that hit L1
     std::optional<Param<BytesPerCycle>> shared_bandwidth;   ///< free of conflicts
     std::optional<Param<Plain>> knee_exponent; ///< p of eq. M1 for DRAM reads, its L0 and BW as above
@@ -203,12 +201,13 @@ struct BandwidthParams {
                      l1_bandwidth, shared_bandwidth, knee_exponent)
 };
 
-/// Banks of shared memory, and what memory moves at least.
+/// Banks of shared memory, and the fewest bytes that memories move at once.
 struct SharedParams {
     std::optional<Param<Bytes>> bank_width;
     std::optional<Param<Plain>> bank_count;
-    std::optional<Param<Cycles>> conflict_cost; ///< of one more way: what a load of a warp takes longer
-    // Fewest elements a lane loads at once for the full shared bandwidth: the paper's n.
+    std::optional<Param<Cycles>> conflict_cost; ///< by which one more way of conflict prolongs a warp's load
+    // Fewest elements of 1, 2, 4 and 8 bytes that a lane has to load at once for the full shared bandwidth:
+    // Chen's n (docs/equations.md, C1).
     std::optional<Param<Plain>> matched_elements_1_byte;
     std::optional<Param<Plain>> matched_elements_2_byte;
     std::optional<Param<Plain>> matched_elements_4_byte;
@@ -241,7 +240,7 @@ struct LaunchParams {
                      graph_launch_period, early_launch_period, cta_launch_time)
 };
 
-/// CTAs of a cluster; of four where nothing else is said.
+/// Clusters of CTAs, of four CTAs if nothing else is said.
 struct ClusterParams {
     std::optional<Param<Cycles>> cluster_latency; ///< of a dependent load of another CTA's shared memory
     std::optional<Param<BytesPerCycle>> cluster_bandwidth; ///< of others' memory
@@ -252,7 +251,7 @@ struct ClusterParams {
                      clusters_of_4_sms, clusters_of_8_sms)
 };
 
-/// As seen by use; GpuLimits has what the driver says.
+/// Capacities as probes see them in use; GpuLimits has what the driver says.
 struct CapacityParams {
     std::optional<Param<Bytes>> l1_seen_bytes; ///< where latency leaves that of L1
     std::optional<Param<Bytes>> l2_seen_bytes; ///< where latency leaves that of L2
@@ -263,7 +262,7 @@ struct CapacityParams {
                      shared_per_sm_seen_bytes, shared_per_cta_seen_bytes)
 };
 
-/// To and from pinned memory of the host, and to other GPUs.
+/// Copies to and from pinned memory of the host, and to other GPUs.
 struct LinkParams {
     std::optional<Param<Bandwidth>> host_to_device_bandwidth;
     std::optional<Param<Bandwidth>> device_to_host_bandwidth;
@@ -273,8 +272,8 @@ struct LinkParams {
                      peer_all_pairs_bandwidth)
 };
 
-/// All of it, flat in code and in files. Every Param is absent with a reason, never 0: `missing` maps a field
-/// to why it was not measured.
+/// What is known of a GPU. All members, inherited ones too, are members of one JSON object. A Param that is
+/// not known is absent, never 0, and `missing` has its name with the reason.
 struct GpuProfile : GpuIdentity,
                     ArithmeticParams,
                     LatencyParams,
@@ -293,7 +292,9 @@ struct GpuProfile : GpuIdentity,
     std::map<std::string, std::string> conditions; ///< driver, toolkit, date, version and hash of the probes
     std::vector<ProfileCheck> checks;
     std::vector<std::string> notes;
-    std::string folder; ///< in no document: where it lies with facts and calibration of its own (FolderOfGpu)
+    /// The folder that it was read from, which may have facts and calibration of its own (FolderOfGpu); ""
+    /// for a profile from elsewhere. It is in no document.
+    std::string folder;
 
     BOOST_DESCRIBE_CLASS(GpuProfile,
                          (GpuIdentity, ArithmeticParams, LatencyParams, BandwidthParams, SharedParams,
@@ -302,7 +303,7 @@ struct GpuProfile : GpuIdentity,
                           curves, peers, missing, conditions, checks, notes),
                          (), ())
 
-    /// Of Params whose unit says too little; of the others plausible() of it.
+    /// Ranges of Params for which plausible() of their unit is too wide; absent for the others.
     static constexpr std::optional<Range> range_of(std::string_view field) {
         if (field == "bank_width")
             return Range{1.0, 64.0};
@@ -313,18 +314,18 @@ struct GpuProfile : GpuIdentity,
     void check(const FieldProblem &problem) const; ///< identity, and no link twice
 };
 
-/// What a curve can be drawn from: 0, or 1e-18 to 1e18 of either sign. Any measurement is far inside.
+/// Whether a curve can be drawn of a value: 0, or 1e-18 to 1e18 of either sign, far beyond measurements.
 bool drawable(double value);
 
 /// Whether a text is a compute capability as the driver tells it: "9.0", "12.1".
 bool is_compute_capability(const std::string &text);
 
-/// Throws InputError with every problem of the text at once. `file` only names it in messages.
+/// Reads a profile. Throws InputError with every problem at once; `file` only names the text in messages.
 GpuProfile read_profile(const std::string &text, const std::string &file);
 std::string write_profile(const GpuProfile &profile);
 
-/// What `convcast adapt` writes into a folder. Where --gpu names the folder, forecasts take the profile and,
-/// where they are there, its facts and its calibration.
+/// Paths of what `convcast adapt` writes into a folder. If --gpu names the folder, forecasts take its profile
+/// and, if the files exist, its facts and its calibration.
 struct FolderOfGpu {
     std::string folder;
     std::string samples() const { return folder + "/samples.json.gz"; }
@@ -335,20 +336,21 @@ struct FolderOfGpu {
     std::string readme() const { return folder + "/README.md"; }
 };
 
-/// A shipped profile by its id, a profile file by its path, or that of a folder of `convcast adapt`. Throws
-/// UsageError (unknown id, with the closest one and the list) or InputError (a file that cannot be read).
+/// The profile that --gpu names: a shipped one by id or printed name, a file by its path ("-": standard
+/// input), or that of a folder of `convcast adapt`. Throws UsageError (unknown id, with the closest one and
+/// the list) or InputError (a file that cannot be read).
 GpuProfile find_profile(const std::string &name_or_file);
+/// The ids of the profiles that ship.
 std::vector<std::string> shipped_profiles();
 
-/// The same GPU with fewer SMs and everything else as it is: L2 and DRAM whole. Throws UsageError if it does
-/// not have so many.
+/// The same GPU with only `sms` SMs, but all of L2 and DRAM. Throws UsageError if the profile has fewer.
 GpuProfile with_sms(GpuProfile profile, int sms);
 
-/// The first line of a curve; null where the profile has none with points.
+/// The first line of the curve of that name, which the profile owns; nullptr if it has none with points.
 const CurveSeries *line_of(const GpuProfile &profile, const std::string &curve);
 
-/// The line of a curve at x: straight between its points where both axes are logarithmic, and as at the
-/// nearest point beyond them.
+/// The y of a line at x: between its points straight on logarithmic axes, beyond them that of the nearest
+/// point. The line has points; x is above 0.
 double value_at(const CurveSeries &line, double x);
 
 /// XXH3-128 of the profile's canonical text, as hex.

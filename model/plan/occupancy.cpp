@@ -12,8 +12,8 @@
 namespace convcast {
 
 int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes) {
-    // Registers are given to a warp in units from the file of its scheduler; shared memory in units too, plus
-    // what the system reserves in each CTA.
+    // A warp gets its registers in whole units from the register file of its scheduler. A CTA gets shared
+    // memory in whole units, with what the system reserves for itself in each CTA.
     const GpuLimits &limits = gpu.limits;
     const auto register_unit = static_cast<std::int64_t>(gpu.architecture.register_unit->value),
                shared_unit = static_cast<std::int64_t>(gpu.architecture.shared_unit->value);

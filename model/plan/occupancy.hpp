@@ -13,13 +13,14 @@ namespace convcast {
 /// once; 0 if one does not fit.
 int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes);
 
-/// Threads that a CTA can have at most with so many registers each, in whole groups of four warps.
+/// Threads that a CTA can have at most with so many registers each, in whole groups of four warps: a warp for
+/// each of four schedulers, which have a quarter of the registers each.
 std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers);
 
 /// Why an SM holds no CTA of the launch; "" if it holds one.
 std::string does_not_fit(const Launch &launch, const GpuLimits &limits);
 
-/// O2: fills ctas, waves and tail from the grid and `ctas_per_sm`.
+/// O2: sets ctas, waves and tail of a launch from its grid and its `ctas_per_sm`, which is not 0.
 void fill_schedule(Partition &partition, const GpuLimits &limits);
 
 } // namespace convcast

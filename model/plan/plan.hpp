@@ -62,7 +62,7 @@ struct Counts {
     std::int64_t ctas = 0, waves = 0;
     std::int64_t idle_ctas = 0;              ///< of the grid, that find nothing to do
     std::optional<double> idle_instructions; ///< warp instructions of one of those; absent: none are idle
-    double tail = 0.0;                       ///< share of the SMs that have work in the last wave, (0, 1]
+    double tail = 0.0;                       ///< share of the SMs that have a CTA in the last wave, (0, 1]
     std::int64_t stages = 1;                 ///< buffers of the prefetch pipeline
     std::int64_t steps = 1;                  ///< pipeline steps of one CTA
     std::int64_t busy_warps = 0;             ///< of a CTA that have work in a step
@@ -116,7 +116,7 @@ struct AsCompiled {
     CONVCAST_MEMBERS(AsCompiled, pace, cold_clocks, once_clocks)
 };
 
-/// One launch: compiled and launched as it is forecast, as both read the same object.
+/// One launch of a plan: the executor launches and the model forecasts the same object.
 struct Partition : Launch, Counts, AsCompiled {
     /// Ignored in documents of earlier versions: they are counted and forecast anew.
     static constexpr std::array<const char *, 2> former_members = {"loads_first", "longest_warp"};
@@ -140,10 +140,10 @@ template <class PlanOrConst, class Visit> void each_launch(PlanOrConst &plan, co
             visit(part);
 }
 
-/// Whether a launch multiplies on tensor cores: never to be compared as if it were FFMAs.
+/// Whether a launch multiplies on tensor cores; such plans have columns of their own in every report.
 bool uses_tensor_cores(const Plan &plan);
 
-/// The launch that a plan's regimes and summary speak of: the one with most FMAs, on cores or tensor cores.
+/// The launch that a plan's regimes and summary are of: that with most FMAs. A plan must have a launch.
 const Partition &main_launch(const Plan &plan);
 
 } // namespace convcast

@@ -25,17 +25,19 @@ struct Work {
                      shared_conflicts, l2_read_bytes, l2_write_bytes, dram_read_bytes, dram_write_bytes)
 };
 
-/// What a forecast says of a quantity, also where it is that of another.
+/// A quantity of a forecast, absent where the model does not forecast it. A forecast without wavefronts by
+/// address has no wavefronts that are served again, so its shared_wavefronts stand for both.
 inline std::optional<double> forecast_of(const Work &forecast, std::optional<double> Work::*quantity) {
     const bool no_repeats =
         quantity == &Work::shared_wavefronts_by_address && !forecast.shared_wavefronts_by_address;
     return no_repeats ? forecast.shared_wavefronts : forecast.*quantity;
 }
 
-/// A product of FP32 numbers by tensor cores: each factor in two TF32 parts, three products of parts.
+/// Products on tensor cores for one product of FP32 numbers. Each factor is split into two TF32 parts; of the
+/// four products of parts the one of both small parts is left out.
 inline constexpr double products_of_parts = 3.0;
 
-/// Totals of one CTA's pipeline step, all threads together.
+/// What one CTA does in a pipeline step, all threads together, or once at its start and end (Counts::drain).
 struct StepWork {
     double fmas = 0;                   ///< thread-level
     std::optional<double> tensor_fmas; ///< of tensor cores, TF32; absent: the launch does not use them
@@ -61,7 +63,7 @@ struct StepWork {
                      turns, constant_lines, load_bytes, store_bytes)
 };
 
-/// `times` of `a` added to `sum`, every field.
+/// Adds `times` times every field of `a` to `sum`.
 void add(StepWork &sum, const StepWork &a, double times);
 
 /// Bytes requested from L2, each of them by `readers` SMs of the same GPC. `bytes` counts every request.

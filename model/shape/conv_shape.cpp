@@ -20,7 +20,7 @@ constexpr std::string_view example = "n1c64h56w56k64r3s3_pad1x1";
     throw UsageError("shape '" + text + "': " + why + ". Example: " + std::string(example));
 }
 
-/// Takes a positive or zero integer off the front of `rest`.
+/// Takes an integer, 0 or more, off the front of `rest`. Throws UsageError, which names the size `what`.
 std::int64_t take_number(const std::string &text, std::string_view &rest, const std::string &what) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
@@ -32,10 +32,11 @@ std::int64_t take_number(const std::string &text, std::string_view &rest, const 
     return value;
 }
 
+/// Reads "AxB", or "A" for "AxA", in the same way.
 void take_pair(const std::string &text, std::string_view &rest, const std::string &what, std::int64_t &first,
                std::int64_t &second) {
     first = take_number(text, rest, what);
-    if (!rest.starts_with("x")) { // _pad1 is _pad1x1
+    if (!rest.starts_with("x")) {
         second = first;
         return;
     }
@@ -107,7 +108,7 @@ ConvShape ConvShape::parse(const std::string &text) {
     std::string seen;
     while (!rest.empty()) {
         const std::string_view tail = rest;
-        const auto part = [&](const char *name) {
+        const auto part = [&](const char *name) { // whether it follows; if so, takes it
             if (!tail.starts_with(name))
                 return false;
             if (seen.find(name) != std::string::npos)
@@ -153,10 +154,10 @@ void ConvShape::validate() const {
     if (c % groups != 0 || k % groups != 0)
         fail("groups must divide both c and k");
     const auto too_large = [](std::initializer_list<std::int64_t> sizes) {
-        double product = 8.0;
+        double product = 8.0; // bytes of an element, more than any type has
         for (const std::int64_t size : sizes)
             product *= static_cast<double>(size);
-        return product > 4.6e18;
+        return product > 4.6e18; // 2^62
     };
     if (too_large({dilation_h, r}) || too_large({dilation_w, s}) ||
         dilation_h * (r - 1) + 1 > h + 2 * pad_h || dilation_w * (s - 1) + 1 > w + 2 * pad_w)

@@ -12,7 +12,8 @@ namespace convcast {
 enum class DataType { f32, f16, i8 };
 
 /// Cross-correlation of an n x c x h x w input (NCHW) with k filters of c/groups x r x s (KCRS).
-/// All sizes in elements. A ConvShape is always valid: make one through `make` or `parse`.
+/// All sizes in elements. `parse` gives valid shapes only; who sets the sizes otherwise calls `validate`, and
+/// what other functions return holds for valid shapes.
 struct ConvShape {
     std::int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
     std::int64_t stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0, dilation_h = 1, dilation_w = 1;
@@ -43,17 +44,18 @@ struct ConvShape {
     /// example.
     static ConvShape parse(const std::string &text);
 
-    /// Throws UsageError unless every size is positive, groups divide c and k, the filter fits the padded
-    /// input and no tensor has more than 2^62 bytes.
+    /// Throws UsageError unless every size is from 1 to 2^40, padding from 0 to 2^20, groups divide c and k,
+    /// the filter fits the padded input and no tensor has more than 2^62 bytes.
     void validate() const;
 };
 
-/// A size of a shape by the name that documents and expressions give it, and what it usually is.
+/// A size of a shape by the name that documents and expressions give it, and its default.
 struct ShapeSize {
     const char *name;
     std::int64_t ConvShape::*size;
-    std::optional<std::int64_t> usual; ///< absent: it has to be said
+    std::optional<std::int64_t> usual; ///< its default in a shape's text; absent: the text must have it
 };
+/// All sizes; those without a default come first, in the order in which a shape's text has them.
 inline constexpr ShapeSize shape_sizes[] = {{"n", &ConvShape::n, {}},
                                             {"c", &ConvShape::c, {}},
                                             {"h", &ConvShape::h, {}},

@@ -15,15 +15,16 @@
 namespace convcast {
 namespace {
 
+// Beyond what anybody writes. The limit of depth keeps a hostile text, "((((...", from using up the stack.
 constexpr std::size_t longest_expression = 1000;
 constexpr int deepest_expression = 100;
 
-/// Reads the text from left to right; each function reads what binds at least as tightly as it says.
+/// A recursive descent over the text from left to right. level(t) reads operators of tightness t and tighter.
 class ExpressionReader {
   public:
     ExpressionReader(std::string_view text, std::string_view shown) : text_(text), example_(shown) {}
 
-    Expression whole() {
+    Expression read_all() {
         if (text_.size() > longest_expression)
             wrong("is longer than " + std::to_string(longest_expression) + " characters");
         Expression expression = level(0);
@@ -38,12 +39,14 @@ class ExpressionReader {
 
     [[noreturn]] void wrong(const std::string &what) const { wrong_expression(text_, at_, example_, what); }
 
+    /// Skips blanks; whether nothing follows them.
     bool at_end() {
         while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0)
             ++at_;
         return at_ == text_.size();
     }
 
+    /// Skips blanks, and `token` if it follows; whether it does.
     bool taken(std::string_view token) {
         if (at_end() || !text_.substr(at_).starts_with(token))
             return false;
@@ -56,8 +59,9 @@ class ExpressionReader {
             wrong("lacks a '" + std::string(token) + "'");
     }
 
-    /// Operators from the loosest to the tightest; of those that begin alike the longer one first.
+    /// Operands joined by operators of this tightness, from left to right: a - b - c is (a - b) - c.
     Expression level(std::size_t tightness) {
+        // From the loosest to the tightest; of operators that begin alike the longer one comes first.
         static const std::array<Operators, 6> levels = {
             Operators{"||"},       Operators{"&&"},
             Operators{"==", "!="}, Operators{"<=", ">=", "<", ">"},
@@ -79,6 +83,7 @@ class ExpressionReader {
         }
     }
 
+    /// A number, text, name or call, something in parentheses, or one of these behind - or !.
     Expression operand() {
         if (++depth_ > deepest_expression)
             wrong("is nested more than " + std::to_string(deepest_expression) + " deep");
@@ -100,7 +105,7 @@ class ExpressionReader {
         } else if (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
             out = {Kind::number, number(), {}, at};
         } else {
-            out = named();
+            out = name_or_call();
         }
         --depth_;
         return out;
@@ -121,6 +126,7 @@ class ExpressionReader {
 
     static bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
+    /// Takes characters as long as belongs(character), from the current one on; "" if it is none of them.
     template <class Belongs> std::string word(Belongs belongs) {
         const std::size_t begin = at_;
         while (at_ < text_.size() && belongs(text_[at_]))
@@ -128,7 +134,7 @@ class ExpressionReader {
         return std::string(text_.substr(begin, at_ - begin));
     }
 
-    Expression named() {
+    Expression name_or_call() {
         const std::size_t at = at_;
         Expression out{Kind::name,
                        word([](char c) {
@@ -164,7 +170,7 @@ void wrong_expression(std::string_view text, std::size_t at, std::string_view ex
 }
 
 Expression parse_expression(const std::string &text, std::string_view example) {
-    return ExpressionReader(text, example).whole();
+    return ExpressionReader(text, example).read_all();
 }
 
 Names names_of(const ConvShape &shape) {

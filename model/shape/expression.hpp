@@ -13,7 +13,7 @@
 
 namespace convcast {
 
-/// Part of an expression, with the parts that it applies to.
+/// An expression as a tree: a number, text or name, or a call or operation with its parts.
 struct Expression {
     enum class Kind { number, text, name, call, operation };
     Kind kind = Kind::number;
@@ -22,20 +22,22 @@ struct Expression {
     std::size_t at = 0;            ///< where it begins in the text
 };
 
-/// From the loosest to the tightest: || && then == != then < <= > >= then + - then * / %, and - ! before an
-/// operand; parentheses and calls with commas. Numbers may have a point and an exponent, texts stand in
-/// single quotes, names may have dots. Throws UsageError with the text, the place in it and the example.
+/// Reads an expression into a tree. Operators from the loosest to the tightest: || then && then == != then <
+/// <= > >= then + - then * / %, and - ! before an operand; parentheses and calls with commas. Numbers may
+/// have a point and an exponent, texts stand in single quotes, names may have dots. Whether a name or
+/// function exists is not looked at. Throws UsageError with the text, the place and the example, also for
+/// more than 1000 characters or 100 levels.
 Expression parse_expression(const std::string &text,
                             std::string_view example = "geomean(chen / chang, h < 32)");
 
-/// Throws UsageError: what is wrong with a text at a place in it.
+/// Throws UsageError: what is wrong with `text` at the byte `at`, counted from 0; it ends with `example`.
 [[noreturn]] void wrong_expression(std::string_view text, std::size_t at, std::string_view example,
                                    const std::string &what);
 
-/// What a name in an expression of whole numbers stands for.
+/// The numbers that names in an expression of whole numbers stand for.
 using Names = std::map<std::string, std::int64_t>;
 
-/// n c h w k r s p q stride_h stride_w pad_h pad_w dilation_h dilation_w groups.
+/// A shape's sizes: n c h w k r s p q stride_h stride_w pad_h pad_w dilation_h dilation_w groups.
 Names names_of(const ConvShape &shape);
 
 } // namespace convcast

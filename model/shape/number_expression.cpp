@@ -16,10 +16,12 @@
 namespace convcast {
 namespace {
 
-double sectors_of_run(double first_float, double floats_there) {
+/// Sectors that warps touch when they load `floats_of_run` neighbouring floats, a float a lane, which begin
+/// behind `first_float` others of aligned memory. A sector that two warps touch counts twice.
+double sectors_of_run(double first_float, double floats_of_run) {
     const auto first = static_cast<std::int64_t>(first_float),
-               count = static_cast<std::int64_t>(floats_there);
-    constexpr std::int64_t floats = 8, lanes = 32;
+               count = static_cast<std::int64_t>(floats_of_run);
+    constexpr std::int64_t floats = 8, lanes = 32; // of a sector, of a warp
     double all = 0.0;
     for (std::int64_t begin = 0; begin < count; begin += lanes) {
         const std::int64_t last = std::min(count, begin + lanes) - 1;
@@ -28,12 +30,12 @@ double sectors_of_run(double first_float, double floats_there) {
     return all;
 }
 
-/// Why an operator has no result.
+/// Thrown by an operator that has no result for its numbers; value() makes a UsageError of it.
 struct NoResult {
     const char *why;
 };
 
-/// A sum, difference or product. Of whole numbers it must fit.
+/// A sum, difference or product. Throws NoResult where that of whole numbers exceeds 64 bits.
 template <char Operator, class Number> Number exact(Number a, Number b) {
     if constexpr (std::is_floating_point_v<Number>) {
         return Operator == '+' ? a + b : Operator == '-' ? a - b : a * b;
@@ -51,7 +53,7 @@ template <class Number> Number quotient(Number a, Number b) {
     if (b == 0)
         throw NoResult{"divides by zero"};
     if constexpr (!std::is_floating_point_v<Number>)
-        if (b == -1) // the least number has no other sign
+        if (b == -1) // the negative of the least number exceeds 64 bits
             return exact<'-'>(Number{}, a);
     return a / b;
 }
@@ -65,6 +67,7 @@ template <class Number> Number remainder_of(Number a, Number b) {
         return b == -1 ? Number{} : a % b;
 }
 
+/// a / b rounded up, for b of 1 or more; of doubles, only their whole parts count.
 template <class Number> Number divided_up(Number a, Number b) {
     if (b < 1)
         throw NoResult{"has a ceil_div by a number below 1"};
@@ -76,8 +79,8 @@ template <class Number> Number divided_up(Number a, Number b) {
 
 template <class Number> struct NumberExpression<Number>::Operator {
     std::string token;
-    std::size_t numbers; ///< that it is of
-    Number (*apply)(Number a, Number b);
+    std::size_t numbers;                 ///< how many it takes, 1 or 2
+    Number (*apply)(Number a, Number b); ///< b is 0 and ignored where it takes one
 };
 
 template <class Number>
@@ -141,6 +144,7 @@ template <class Number> void NumberExpression<Number>::add(const Expression &par
             names_.push_back(part.token);
         break;
     default:
+        // "-" is an operator of one number and another of two: the one that fits is preferred.
         for (const Operator &one : operators())
             if (one.token == part.token && (step.applied == nullptr || one.numbers == part.parts.size()))
                 step.applied = &one;
@@ -174,7 +178,7 @@ template <class Number> Number NumberExpression<Number>::value(const std::vector
             continue;
         }
         Number b{};
-        if (step.applied->numbers == 2)
+        if (step.applied->numbers == 2) // the second number was pushed last
             b = stack.back(), stack.pop_back();
         try {
             stack.back() = step.applied->apply(stack.back(), b);

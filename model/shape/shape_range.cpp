@@ -14,10 +14,11 @@
 namespace convcast {
 namespace {
 
-constexpr std::size_t most_values = 10000;
+constexpr std::size_t most_values = 10000; // more than anybody asks for: a typing error costs no more
+/// As large as ConvShape::validate lets a size be. A number that is no larger plus a step is inside 64 bits.
 constexpr std::int64_t largest = std::int64_t{1} << 40;
 
-/// What a range may name, and the sizes that it sets.
+/// A name that a range may have, and the sizes that it sets: "str" sets both strides.
 struct RangedSize {
     const char *name;
     std::vector<std::int64_t ConvShape::*> sizes;
@@ -37,7 +38,7 @@ const std::vector<RangedSize> &ranged_sizes() {
     return all;
 }
 
-/// A list of numbers being read, for its messages.
+/// The text that number_list reads, and what its numbers are for.
 struct NumberText {
     const std::string &text, &what;
 
@@ -46,7 +47,8 @@ struct NumberText {
                          ". Examples: 28:224:28 (from, to, step), 16:1024:*2 (from, to, factor), 32,64,132");
     }
 
-    std::int64_t number(std::string_view part, std::int64_t least) const {
+    /// The number that `part` is, from `least` to `largest`; any other text throws UsageError.
+    std::int64_t whole_number_from(std::int64_t least, std::string_view part) const {
         const std::optional<std::int64_t> value = number_of<std::int64_t>(part);
         if (!value || *value < least || *value > largest)
             reject("expected an integer from " + std::to_string(least) + " to " + std::to_string(largest) +
@@ -63,21 +65,23 @@ std::vector<std::int64_t> number_list(const std::string &text, const std::string
     std::vector<std::int64_t> values;
     if (ends.size() == 1) {
         for (const std::string &part : split(text, ','))
-            values.push_back(given.number(part, 0));
+            values.push_back(given.whole_number_from(0, part));
         if (values.size() > most_values)
             given.reject("more than " + std::to_string(most_values) + " values");
         return values;
     }
     if (ends.size() != 3)
         given.reject("expected from:to:step");
-    const std::int64_t from = given.number(ends[0], 1), to = given.number(ends[1], from);
-    const bool factor = ends[2].starts_with('*');
-    const std::int64_t step = given.number(std::string_view(ends[2]).substr(factor ? 1 : 0), factor ? 2 : 1);
+    const std::int64_t from = given.whole_number_from(1, ends[0]),
+                       to = given.whole_number_from(from, ends[1]);
+    const bool factor = ends[2].starts_with('*'); // a factor of 1 would never reach the end
+    const std::int64_t step =
+        given.whole_number_from(factor ? 2 : 1, std::string_view(ends[2]).substr(factor ? 1 : 0));
     for (std::int64_t value = from; value <= to; value = factor ? value * step : value + step) {
         if (values.size() == most_values)
             given.reject("more than " + std::to_string(most_values) + " values");
         values.push_back(value);
-        if (factor && value > largest / step)
+        if (factor && value > largest / step) // the product is beyond `to`, and may be beyond 64 bits
             break;
     }
     return values;

@@ -8,13 +8,13 @@
 
 namespace convcast {
 
-/// Drawn from a text, the same on every machine.
+/// A number drawn from the hash of a text, the same on every machine.
 inline std::uint64_t seed_of(const std::string &text) {
     return std::stoull(content_hash({text}).substr(0, 16), nullptr, 16);
 }
 
-/// A fifth of all shapes: what may be fitted is fitted on these, and judged on the others. By the hash of the
-/// shape's canonical text, so no one chooses.
+/// Whether a shape, by its ConvShape::id, is in the fifth of all shapes that facts and calibration are made
+/// from; forecasts are judged on the others. The hash of the id decides, so that nobody chooses.
 inline bool in_training_part(const std::string &shape_id) {
     return seed_of(shape_id) % 5 == 0;
 }

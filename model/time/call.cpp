@@ -26,26 +26,27 @@ namespace {
 
 using namespace launch_terms;
 
-/// I2: the tree with nothing overlapped, every maximum, norm and queue a sum. It is the upper end of the
-/// range where there is no calibration.
+/// I2: the time if nothing overlapped: the tree's value with a sum for every maximum, norm and queue. It is
+/// the upper end of the range where there is no calibration.
 Seconds without_overlap(const Term &term) {
     if (term.kind == TermKind::leaf)
         return term.value_s;
     std::vector<Seconds> values;
     for (const Term &child : term.children)
         values.push_back(without_overlap(child));
-    const bool in_turn =
+    const bool overlaps_nothing =
         term.kind == TermKind::pipeline || term.kind == TermKind::schedule || term.kind == TermKind::scaled;
-    return Seconds(combine(in_turn ? term.kind : TermKind::sum, term.count.value_or(0.0), values));
+    return Seconds(combine(overlaps_nothing ? term.kind : TermKind::sum, term.count.value_or(0.0), values));
 }
 
+/// The machine as a call finds it whose tensors and code are held so.
 Machine with_held(Machine m, HeldByL2 held) {
     m.input_in_l2 = held.input, m.filters_in_l2 = held.filters, m.output_to_dram = held.output_lost;
     m.new_code = held.new_code;
     return m;
 }
 
-/// No forecast is below the speed of light, also where a step's bytes were counted low.
+/// The forecast, raised by a leaf to the speed of light if it is below: a step's bytes may be counted low.
 template <Yield T> T bounded(T term, const T &bound) {
     const Seconds short_of_it = value_of(bound) - value_of(term);
     if (short_of_it.value > 0.0)
@@ -55,16 +56,17 @@ template <Yield T> T bounded(T term, const T &bound) {
     return term;
 }
 
-/// The share of an input's rows that some tap reads: strides beyond a filter, or that share a divisor with
-/// its dilation, leave rows out.
+/// The share of an input's rows that some tap reads, at most 1. A stride longer than the filter leaves rows
+/// out, and so does one that has a divisor in common with the dilation: all taps then fall on its multiples.
 double touched_rows(const ConvShape &s) {
-    const std::int64_t apart = ceil_div(s.h, std::gcd(s.stride_h, s.dilation_h));
-    return static_cast<double>(std::min({s.h, s.p() * s.r, s.r > 1 ? apart : s.h})) /
+    const std::int64_t on_multiples = ceil_div(s.h, std::gcd(s.stride_h, s.dilation_h));
+    return static_cast<double>(std::min({s.h, s.p() * s.r, s.r > 1 ? on_multiples : s.h})) /
            static_cast<double>(s.h);
 }
 
-/// S1, given the time of the products on an SM. L2 takes in what DRAM delivers and what SMs store (F3), and
-/// may keep as much of what is stored as it holds.
+/// S1: the speed of light, given `arithmetic`, the time in which an SM does its part of the products. DRAM
+/// delivers what L2 lacks; L2 takes in what DRAM delivers and what SMs store (F3), and may keep as much of
+/// what is stored as it has bytes.
 template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
     const double reads = touched_rows(shape) * static_cast<double>(shape.input_bytes()) +
                          static_cast<double>(shape.filter_bytes()),
@@ -88,8 +90,8 @@ template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithm
                                             std::max(into_l2_bandwidth(m), m.write_bw)))))));
 }
 
-/// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming
-/// algorithm has multiply-adds of its own.
+/// S1 for the algorithm of a plan. Tensor cores do three products of parts for each product; an algorithm
+/// that transforms has multiply-adds of its own.
 template <Yield T> T bound_of(const Plan &plan, const ConvShape &shape, const Machine &m) {
     const double products = shape.fmas().value / m.sm_count;
     return bound_of<T>(
@@ -99,19 +101,19 @@ template <Yield T> T bound_of(const Plan &plan, const ConvShape &shape, const Ma
             : fma_leaf<T>(plan.transformed_fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
 }
 
-/// F1: tier 2 of a plan, its launches one after another.
+/// F1: our forecast of a call of `plan`: its launches one after another, the prepared ones first.
 template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const Machine &m) {
     List<T> parts = list_of<T>(leaf<T>("launch", s(m.start_s), "{:.2f} us", m.start_s * 1e6));
-    // The start of a launch that starts early is hidden behind the one before it.
+    // All launches but the first cost a gap, unless they start early: then the launch before hides it.
     std::int64_t further = -1;
     each_launch(plan, [&](const Partition &part) { further += part.early.value_or(false) ? 0 : 1; });
     if (further > 0)
         parts.push_back(leaf<T>("further launches", s(static_cast<double>(further) * m.gap_s),
                                 "{} * {:.2f} us", further, m.gap_s * 1e6));
-    std::optional<T> last;
+    std::optional<T> last; // not yet among the parts, as the next launch may run beside it
     each_launch(plan, [&](const Partition &part) {
         T its = partition_term<T>(part, shape, m);
-        // A launch that needs nothing of the one before starts a gap after it and runs beside it (F20).
+        // A launch that needs nothing of the one before starts a gap later and runs beside it (F20).
         if (last && part.beside.value_or(false) && m.has(Equation::F20)) {
             T start =
                 leaf<T>("early start", s(m.gap_s), "{:.2f} us after the launch beside it", m.gap_s * 1e6);
@@ -128,19 +130,19 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
     return m.scale == 1.0 ? std::move(time) : scaled<T>("time", m.scale, std::move(time)); // F34
 }
 
-/// I1, I4: the ends of a 90 % interval over the forecast. What widens it counts as independent, so the
-/// squares of the logarithms add, upward and downward by themselves: how measured times lie around their
-/// forecasts, for a call of this `spread`; how far the samples of each measured number reach; and fits to
-/// resampled shapes, where the first came from calls that the fit had seen. `time` is that of the plan on the
-/// machine as it is.
+/// I1, I4: the lower and upper end of a 90 % interval, each divided by the forecast. Three causes widen it:
+/// how measured times lie around their forecasts, for a call of this `spread` (I4; 1: a typical call); how
+/// far the samples of each measured number of the profile reach; and, without a fitted spread, how far fits
+/// to resampled shapes lie apart. The causes count as independent, so the squares of the logarithms add,
+/// upward and downward by themselves. `time` is the forecast on the machine `m`, in seconds.
 std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, const Machine &m,
                                       const GpuProfile &profile, const Calibration &calibration,
                                       double spread, double time) {
-    const auto moved = [&](const Machine &other) {
+    const auto log_change = [&](const Machine &other) {
         return std::log(plan_term<Seconds>(plan, shape, other).value / time);
     };
-    double below = 0.0, above = 0.0; // squares
-    const auto widen = [&](double by) { (by < 0.0 ? below : above) += by * by; };
+    double below = 0.0, above = 0.0; // sums of squares
+    const auto widen = [&](double log_ratio) { (log_ratio < 0.0 ? below : above) += log_ratio * log_ratio; };
     widen(spread * std::min(0.0, std::log(calibration.ratio_p05)));
     widen(spread * std::max(0.0, std::log(calibration.ratio_p95)));
     for (const Measured &measured : measured_numbers(profile))
@@ -148,17 +150,17 @@ std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, 
             Machine other = m;
             other.*measured.number *= ratio;
             if (other.*measured.number != m.*measured.number)
-                widen(moved(other));
+                widen(log_change(other));
         }
     std::vector<double> refitted;
-    for (const FittedNumbers &again : calibration.resampled) {
-        if (calibration.spread)
+    for (const FittedNumbers &numbers : calibration.resampled) {
+        if (calibration.spread) // was fitted to layers that were left out, so it contains this cause
             break;
         Machine other = m;
-        other.fitted = again;
-        refitted.push_back(moved(other));
+        other.fitted = numbers;
+        refitted.push_back(log_change(other));
     }
-    if (!refitted.empty()) { // the lowest and highest of ten are its 5th and 95th percentile
+    if (!refitted.empty()) { // the lowest and highest of ten fits stand for their 5th and 95th percentile
         const auto [low, high] = std::minmax_element(refitted.begin(), refitted.end());
         widen(std::min(0.0, *low));
         widen(std::max(0.0, *high));
@@ -170,8 +172,8 @@ std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, 
 
 std::string missing_for_forecast(const GpuProfile &p) {
     std::vector<std::string> missing;
-    const auto need = [&](const char *name, bool there) {
-        if (!there) {
+    const auto need = [&](const char *name, bool known) {
+        if (!known) {
             const auto why = p.missing.find(name);
             missing.push_back(name + (why == p.missing.end() ? "" : " (" + why->second + ")"));
         }
@@ -228,7 +230,7 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
     if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
     const Machine m = machine_of(gpu, shape.dtype, calibration);
-    CallTimes times{s(m.start_s), s(m.gap_s), {}};
+    CallTimes times{.launch_s = s(m.start_s), .gap_s = s(m.gap_s), .stays = {}};
     each_launch(plan, [&](const Partition &part) {
         const Machine its = running(part, m);
         const Traffic traffic = traffic_of(part, shape, its);
@@ -238,7 +240,7 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
         stay.idle = s(m.l2_latency_s); // it looks at its arguments and leaves
         stay.before_s = part.constant_bytes > 0 ? s(m.launch_s + m.gap_s) : s(0.0);
         for (std::int64_t ctas = 1; ctas <= part.ctas_per_sm; ++ctas) {
-            const Round round{static_cast<double>(ctas), sms, true};
+            const Round round{.ctas = static_cast<double>(ctas), .sms = sms, .first = true};
             stay.first.push_back(wave_term<Seconds>(part, its, round, traffic));
             stay.later.push_back(further_wave_term<Seconds>(part, its, round, traffic));
         }
@@ -255,11 +257,11 @@ std::optional<Seconds> forecast_time(const Plan &plan, const ConvShape &shape, c
 
 std::vector<std::string> assumed_numbers(const Plan &plan, const Gpu &gpu) {
     const GpuProfile &profile = gpu.profile;
-    const Architecture &of = gpu.architecture;
+    const Architecture &arch = gpu.architecture;
     const Partition &main = main_launch(plan);
     std::vector<std::string> assumed;
     if (!profile.knee_exponent)
-        assumed.push_back(fmt::format("knee exponent {}: the profile has none", of.knee_exponent->value));
+        assumed.push_back(fmt::format("knee exponent {}: the profile has none", arch.knee_exponent->value));
     if (!profile.ffma_outer_rate)
         assumed.push_back("FFMAs of three registers at full rate: the profile has no outer rate");
     if (!profile.l2_read_bandwidth)
@@ -277,13 +279,13 @@ std::vector<std::string> assumed_numbers(const Plan &plan, const Gpu &gpu) {
                                       unit, number.source));
     };
     if (main.cluster.value_or(1) > 1 && !profile.cluster_latency)
-        of_clusters("latency", "clk", *of.cluster_latency);
+        of_clusters("latency", "clk", *arch.cluster_latency);
     if (main.cluster.value_or(1) > 1 && !profile.cluster_bandwidth)
-        of_clusters("bandwidth", "B/clk", *of.cluster_bandwidth);
+        of_clusters("bandwidth", "B/clk", *arch.cluster_bandwidth);
     if (main.partial_write_bytes.value_or(0.0) > 0.0 && !profile.partial_sector_store_time)
         assumed.push_back(fmt::format("a sector written in part takes {} times as long as a whole one: the "
                                       "profile has no time of one",
-                                      of.partial_sector->value));
+                                      arch.partial_sector->value));
     return assumed;
 }
 

@@ -1,7 +1,8 @@
-// The time of one launch, as a tree of terms or as its value alone: its steps, its waves and what lies
-// between them. Formulas F1 to F4, F15, F19, F22, F25, F26, F28 to F30, F32, F33, F36 and
-// N12 of docs/equations.md; queues are those of F5. Work and counts come from its Partition, rates and
-// latencies from the Machine; seconds.
+// The time of one launch in seconds, as a tree of terms or as its value alone. Waves of CTAs follow each
+// other; a wave is a fill, steps and a drain. Formulas F1 to F4, F15, F19, F22, F25, F26, F28 to F30, F32,
+// F33, F36 and N12 of docs/equations.md; queues are those of F5. In every function `part` is the launch with
+// the work that its plan counts, `m` the GPU with its rates and latencies, `round` how many CTAs run at once,
+// and `traffic` how the launch's bytes meet L2 and DRAM.
 #pragma once
 
 #include "model/base/divide.hpp"
@@ -23,20 +24,20 @@ inline StepWork copies_of(const StepWork &step) {
     return copies;
 }
 
-/// F3: one step of all CTAs of a round.
+/// F3: one step of all CTAs of a round, which load and compute with a prefetch pipeline or without.
 template <Yield T>
 T step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
-    const double chip = round.ctas * round.sms;
+    const double ctas_of_chip = round.ctas * round.sms;
     const double latency = step_latency(round, traffic, m);
-    T memory = memory_term<T>(chip * part.step.load_bytes,
-                              chip * part.step.store_bytes * traffic.store_factor, traffic, m);
-    const bool together = part.barriers > 0; // its warps wait for each other
+    T memory = memory_term<T>(ctas_of_chip * part.step.load_bytes,
+                              ctas_of_chip * part.step.store_bytes * traffic.store_factor, traffic, m);
+    const bool has_barriers = part.barriers > 0; // the warps of a CTA wait for each other
     if (part.stages > 1 || part.steps == 1) {
-        // The loads of a step may take as long as the stages - 1 steps before it: few bytes in flight reach
-        // less than the bandwidth (M1). Some steps wait for their loads and others for arithmetic; several
-        // CTAs of an SM even that out, so the exponent grows with their number.
+        // The loads of a step are under way while the stages - 1 steps before it compute, so each step bears
+        // that part of their latency. Few bytes in flight reach less than the bandwidth (M1). Some steps wait
+        // for loads, others for arithmetic; CTAs of an SM even that out: the exponent grows with them.
         List<T> both = list_of<T>(core_term<T>("arithmetic", part, part.step, round.ctas, m));
-        // A buffer that copying warps fill is full a latency after the last of their copies (F22).
+        // Warps that only copy have filled a buffer one latency after the last of their copies (F22).
         const double filling = part.copy_warps > 0 && m.has(Equation::F22)
                                    ? value_of(chain_leaf<Seconds>(part, copies_of(part.step), m)).value
                                    : 0.0;
@@ -47,22 +48,22 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
                                     std::move(memory))));
         else
             both.push_back(std::move(memory));
-        // Where warps of their own copy, no barrier stops all warps of a CTA at once.
+        // Where warps of their own copy, no barrier stops all warps of a CTA at once: another exponent.
         const double overlap = part.copy_warps > 0 ? m.fitted.units_overlap : m.fitted.steps_overlap;
         List<T> step = list_of<T>(part.stages > 1 ? pnorm<T>("overlap", overlap * round.ctas, std::move(both))
                                                   : max_of<T>("overlap", std::move(both)));
-        if (together)
+        if (has_barriers)
             step.push_back(leaf<T>("barrier", s(m.barrier_s / round.ctas), "{:.0f} ns / {:.0f} CTAs an SM",
                                    m.barrier_s * 1e9, round.ctas));
         return sum<T>("step", std::move(step));
     }
     // Without a pipeline a CTA loads, waits and computes. Meanwhile other CTAs use the SM, or, where no
     // barrier makes warps wait for each other, other warps.
-    const double jobs = together ? round.ctas : queued_warps(part, round.ctas, m);
+    const double jobs = has_barriers ? round.ctas : queued_warps(part, round.ctas, m);
     List<T> alone = list_of<T>(latency_leaf<T>(latency, 1.0),
-                               together ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
-                                        : chain_leaf<T>(part, part.step, m));
-    if (together) {
+                               has_barriers ? core_term<T>("arithmetic of one CTA", part, part.step, 1.0, m)
+                                            : chain_leaf<T>(part, part.step, m));
+    if (has_barriers) { // one behind the copies, one before the buffer is written again
         alone.push_back(barrier_leaf<T>(m));
         alone.push_back(barrier_leaf<T>(m));
     }
@@ -70,24 +71,27 @@ T step_term(const Partition &part, const Machine &m, const Round &round, const T
     return queue<T>("step", jobs, list_of<T>(std::move(busy), sum<T>("one CTA", std::move(alone))));
 }
 
-/// What a CTA does once, at its start and its end, is shared by all its warps.
-inline StepWork of_all_warps(StepWork work) {
-    work.copying = work.instructions;
-    work.line_waits = 0.0; // loads behind each other belong to the fill (F26)
-    return work;
+/// `drain`, which a CTA does once at its start and its end, as work of all its warps: all instructions count
+/// as copying, which all warps share. Loads that wait for each other belong to the fill (F26).
+inline StepWork of_all_warps(StepWork drain) {
+    drain.copying = drain.instructions;
+    drain.line_waits = 0.0;
+    return drain;
 }
 
 /// How the CTAs of a wave start.
 struct Start {
     bool follows;     ///< the launch started early, while the launch before it still ran (F30)
     bool waits_first; ///< all its warps wait for the end of that launch first, and fetch their code meanwhile
-    double latency;   ///< latency of its first loads, in seconds
-    double cold;      ///< clocks that its first warps wait for code (F15, N12)
+    double latency;   ///< seconds until its first loads arrive
+    double cold;      ///< clocks that its first warps wait for code (F15, N12); below 0 only by N12
 };
 
-/// N12: clocks that a launch of a network waits for its code, where it has no loops. The first warps wait for
-/// new code as for data, then 4 clocks for each of at most 350 instructions. Two latencies of L2 are taken
-/// off, since the early period of empty kernels contains them, so that the clocks may be negative.
+/// N12: clocks that the first warps of a launch of a network wait for code, if its kernel has no loops.
+/// `new_code` is how often another kernel ran just before (0 to 1), so that the code is not cached. Then the
+/// warps wait for the code as for data, and 4 clocks for each of at most 350 instructions. Two latencies of
+/// L2 are taken off, since the early period of empty kernels contains them, so that the clocks may be
+/// negative. All three numbers were read off times of `depthwise_register` in networks.
 inline double code_in_a_network(const Partition &part, double new_code, const Machine &m) {
     constexpr double clocks = 4.0, most_instructions = 350.0, in_the_period = 2.0;
     const double warps = busy_warps(part), latency = m.l2_latency_s * m.clock;
@@ -95,9 +99,9 @@ inline double code_in_a_network(const Partition &part, double new_code, const Ma
            in_the_period * latency;
 }
 
-/// The start of one wave. In the first wave all CTAs request new data at the same time: the first of them
-/// fetches the data from DRAM, and all wait for DRAM. If the launch started early and reads what the launch
-/// before it has written, the data are in L2 (F30).
+/// How the CTAs of one wave start. In the first wave all of them request new data at the same time: one
+/// fetches the data from DRAM, and all wait for DRAM. If the launch started early and its first operand lies
+/// in the workspace, the launch before has written it and it is in L2 (F30).
 inline Start start_of(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     Start start{};
     start.follows =
@@ -110,12 +114,12 @@ inline Start start_of(const Partition &part, const Machine &m, const Round &roun
         start.cold = code_in_a_network(part, *m.new_code, m);
     else if (round.first && !start.waits_first && m.has(Equation::F15))
         start.cold = m.fitted.cold_share * part.cold_clocks.value_or(0.0) *
-                     (mean_latency(cold_start(m), m) / m.latency_s); // F35: code comes as data do
+                     (mean_latency(cold_start(m), m) / m.latency_s); // F35: code comes from where data do
     return start;
 }
 
-/// Whether a CTA has no barriers and a single step. Then its first warps compute and store while others still
-/// wait for their loads (F28).
+/// Whether a CTA has no barriers and a single step. Then each warp computes and stores as soon as its own
+/// loads are there, while others still wait for theirs (F28).
 inline bool as_they_come(const Partition &part, const Machine &m) {
     return part.barriers == 0 && part.steps == 1 && m.has(Equation::F28);
 }
@@ -126,16 +130,20 @@ inline bool copies_fill(const Partition &part, const Machine &m) {
     return part.steps == 1 && copies_in_turn(part) && m.has(Equation::F4);
 }
 
+/// Bytes that all CTAs of a round load before they can compute: for their first step, and once per CTA.
 inline double first_load_bytes(const Partition &part, const Round &round) {
     return round.ctas * round.sms * (part.step.load_bytes + part.drain.load_bytes);
 }
 
-/// F26: loads that need the result of the first ones, or their registers.
+/// F26: the wait for loads that need the result of the first ones, or the registers that these leave: one
+/// latency for each round of them.
 template <Yield T> T one_by_one_leaf(const Partition &part, const Start &start) {
     return leaf<T>("loads one by one", s(part.drain.line_waits * start.latency), "{:.1f} * {:.0f} ns",
                    part.drain.line_waits, start.latency * 1e9);
 }
 
+/// F4: the time until the first data of a wave are there. They come by L2 and DRAM, and what a CTA loads only
+/// once is written to shared memory meanwhile. A CTA of a single step waits for its other copies too.
 template <Yield T>
 T first_data_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic,
                   const Start &start) {
@@ -144,7 +152,6 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
     if (as_they_come(part, m))
         return first_data;
     const double bytes = first_load_bytes(part, round);
-    // Data that a CTA loads once are written to shared memory while the rest is under way.
     const double kept_passes = round.ctas * part.drain.load_bytes / wavefront_bytes * part.copy_passes;
     first_data =
         pnorm<T>("first loads", m.knee,
@@ -163,12 +170,13 @@ T first_data_term(const Partition &part, const Machine &m, const Round &round, c
                                                core_term<T>("all copies", part, copies, round.ctas, m)))));
 }
 
-/// F4: the time until the first step can be computed.
+/// F4: the time from the start of a wave until its CTAs can compute their first step.
 template <Yield T>
 T fill_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     const Start start = start_of(part, m, round, traffic);
     // A warp that copies and then computes starts its other copies and prepares its loop while the first data
-    // are under way. That is about half of its code, and cold code as well (F15), so half of it is hidden.
+    // are under way. That is about half of its code (assumed), and not cached either (F15), so that half of
+    // the wait for code is hidden.
     const double behind = copies_in_turn(part) ? 0.5 : 0.0;
     const auto code = [&](double share) {
         return leaf<T>("cold code", s(share * start.cold / m.clock),
@@ -195,7 +203,8 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
                : max_of<T>("fill beside the launch before", list_of<T>(std::move(gap), std::move(fill)));
 }
 
-/// The last step, which has no copies left where they belong to the fill (F4) or to warps of their own (F22).
+/// The work of a CTA's last step. It has no copies left where they belong to the fill (F4), or to warps that
+/// only copy, which have nothing more to fetch (F22).
 inline StepWork last_step_of(const Partition &part, const Machine &m) {
     StepWork last = part.step;
     if (copies_fill(part, m)) {
@@ -209,11 +218,12 @@ inline StepWork last_step_of(const Partition &part, const Machine &m) {
     return last;
 }
 
-/// F28: the exponent of the p-norm of what the warps of a wave do that begin together and wait for the same
-/// loads, and of the memory that brings these. Off times of `depthwise_register`: from 4 to 6 it is as good.
+/// F28: how far the work of warps that begin together overlaps with the memory that brings their loads, as
+/// the exponent of a p-norm. Read off times of `depthwise_register`, for which 4 and 6 do as well.
 inline constexpr double lockstep_overlap = 5.0;
 
-/// The last step, and what a CTA does once at its start and its end.
+/// The last step of a wave, and what a CTA does once at its start and its end (F28, F32). `last` is the time
+/// of that step with its stores and `ends` of the rest, each for so many CTAs of an SM.
 template <Yield T>
 T last_step_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     const StepWork last_step = last_step_of(part, m);
@@ -224,6 +234,7 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
         const double bytes = ctas * round.sms * part.step.store_bytes * traffic.store_factor;
         T computed = evaluated(core_term<T>("arithmetic", part, last_step, ctas, m));
         const double arithmetic_s = value_of(computed).value;
+        // Without F32 an exponent of 100, with which the p-norm is the longer of both.
         T both = pnorm<T>("last step", m.has(Equation::F32) ? m.fitted.units_overlap * ctas : 100.0,
                           list_of<T>(std::move(computed), bandwidth_leaf<T>("stores", bytes, stored)));
         // Each warp computes and stores in turn (F32). Warps that start in lockstep all compute first, so the
@@ -277,9 +288,9 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
                     list_of<T>(std::move(in_turn), std::move(moved)));
 }
 
-/// F4: from the last step to the CTA's end. The CTAs of a cluster wait for each other before and after they
-/// read each other's sums, and each barrier waits until earlier stores are visible. Each wait for reads costs
-/// a latency; the reads of all CTAs of an SM share its bandwidth (F5).
+/// F4: the time from the last step of a wave to the end of its CTAs. The CTAs of a cluster wait for each
+/// other before and after they read each other's sums, and each barrier waits until earlier stores are
+/// visible. Each wait for reads costs a latency; the reads of all CTAs of an SM share its bandwidth (F5).
 template <Yield T>
 T drain_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic) {
     List<T> drained = list_of<T>(last_step_term<T>(part, m, round, traffic),
@@ -298,7 +309,8 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
                        reads(1.0)));
         drained.push_back(leaf<T>("cluster meets", s(2.0 * m.cluster_barrier_s), "two barriers of {:.0f} ns",
                                   m.cluster_barrier_s * 1e9));
-        // The probe's barriers follow stores to shared memory only.
+        // The barriers of the probe follow stores to shared memory only. Here the last one follows stores of
+        // outputs, which are visible when L2 has them: a latency more.
         drained.push_back(leaf<T>("outputs seen", s(m.l2_latency_s),
                                   "{:.0f} ns more until the last barrier's stores are",
                                   m.l2_latency_s * 1e9));
@@ -308,28 +320,29 @@ T drain_term(const Partition &part, const Machine &m, const Round &round, const 
     return sum<T>("drain", std::move(drained));
 }
 
-/// F2: the CTAs of a wave, which start together and go through their steps.
+/// F2: the time of a wave, whose CTAs start together and go through their steps.
 template <Yield T> T wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
     return pipeline<T>("CTA pipeline", static_cast<double>(part.steps), fill_term<T>(part, m, round, traffic),
                        step_term<T>(part, m, round, traffic), drain_term<T>(part, m, round, traffic));
 }
 
-/// F25: from a CTA's end until the next one runs in its slot. No probe tells it from the rate of starts.
+/// F25: the time from a CTA's end until the next one runs in its slot. It was read off launches with many
+/// CTAs without work; no probe tells it from the rate at which CTAs start.
 template <Yield T> T turnover_leaf(const Machine &m) {
     return leaf<T>("turnover", s(m.turnover_clocks / m.clock), "{:.0f} clk / {:.0f} MHz", m.turnover_clocks,
                    m.clock / 1e6);
 }
 
-/// F1: a full wave behind the first. CTAs no longer start together, so one fills while another computes: a
-/// closed queue of the resident CTAs (F5).
+/// F1: the time of a full wave behind the first one. CTAs no longer start together, so one fills while
+/// another computes: a closed queue of the resident CTAs (F5).
 template <Yield T>
 T further_wave_term(const Partition &part, const Machine &m, Round round, const Traffic &traffic) {
-    const double chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
-    StepWork whole = of_all_warps(part.drain);
-    add(whole, part.step, steps);
-    T cores = busy_term<T>(part, whole, round.ctas, m);
-    T memory =
-        memory_term<T>(chip * whole.load_bytes, chip * whole.store_bytes * traffic.store_factor, traffic, m);
+    const double ctas_of_chip = round.ctas * round.sms, steps = static_cast<double>(part.steps);
+    StepWork whole_cta = of_all_warps(part.drain);
+    add(whole_cta, part.step, steps);
+    T cores = busy_term<T>(part, whole_cta, round.ctas, m);
+    T memory = memory_term<T>(ctas_of_chip * whole_cta.load_bytes,
+                              ctas_of_chip * whole_cta.store_bytes * traffic.store_factor, traffic, m);
     Round one = round;
     one.ctas = 1.0;
     one.first = false;
@@ -337,8 +350,8 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     if (m.has(Equation::F25))
         one_cta.push_back(turnover_leaf<T>(m));
     T alone = sum<T>("one CTA", std::move(one_cta));
-    // A CTA of a single step loads, then computes, then stores. Others use cores and memory while it does
-    // not: two resources of the queue (F33).
+    // A CTA of a single step loads, then computes, then stores. While it does the one, others do the other:
+    // cores and memory are two resources of the queue (F33).
     if (part.steps == 1 && part.step.store_bytes == 0.0 && m.has(Equation::F33))
         return alike<T>("further wave", round.ctas,
                         list_of<T>(std::move(cores), std::move(memory), std::move(alone)));
@@ -346,10 +359,10 @@ T further_wave_term(const Partition &part, const Machine &m, Round round, const 
     return alike<T>("further wave", round.ctas, list_of<T>(std::move(busy), std::move(alone)));
 }
 
-/// F25: CTAs without work, behind those that the SMs hold at first. All warps of such a CTA find out that
-/// there is no work, and its slot goes to the next.
+/// F25: the time of CTAs without work, behind those that the SMs hold at first: `rounds` times as many as fit
+/// `sms` SMs. All warps of such a CTA find out that there is no work, and its slot goes to the next.
 template <Yield T> T idle_term(const Partition &part, double sms, double rounds, const Machine &m) {
-    StepWork asks;
+    StepWork asks; // whether there is work
     asks.instructions = asks.copying = part.idle_instructions.value_or(0.0);
     const double ctas = static_cast<double>(part.ctas_per_sm),
                  warps = static_cast<double>(part.threads) / 32.0 / m.schedulers;
@@ -374,22 +387,23 @@ inline Machine running(const Partition &part, Machine m) {
     return m;
 }
 
-/// F1: CTAs start one after another, so that of more than the slots hold the last one starts no sooner than
-/// after all others and then takes its own time. What that is more than the waves of a launch.
+/// F1: seconds that a launch takes longer than its `waves`, 0 or more, because the GPU starts one CTA after
+/// another (`cta_s` each): the last CTA starts after all others and then takes its own time. Only where there
+/// are more CTAs than slots. Starts that take less than half of the waves' time are not what is waited for.
 template <Yield T>
 Seconds missing_for_starts(const Partition &part, const T &waves, double sms, const Traffic &traffic,
                            const Machine &m) {
     const double starts = static_cast<double>(part.ctas) * m.cta_s, of_waves = value_of(waves).value;
     if (part.ctas <= part.ctas_per_sm * static_cast<std::int64_t>(sms) || starts < 0.5 * of_waves)
         return Seconds(0.0);
-    const Seconds one = wave_term<Seconds>(part, m, Round{1.0, sms, false}, traffic);
+    const Seconds one = wave_term<Seconds>(part, m, Round{.ctas = 1.0, .sms = sms, .first = false}, traffic);
     return Seconds(std::max(0.0, starts + one.value - of_waves));
 }
 
-/// F36: a line of L2 that all CTAs ask for serves them one after another while SMs do something else: two
-/// queues, which meet now and then.
+/// F36: the waves of a launch beside a line of L2 that all its CTAs request. It serves one request after
+/// another while the SMs do something else: the two times overlap in part. Requires `line_turns`.
 template <Yield T> T beside_line_turns(const Partition &part, List<T> &&waves, const Machine &m) {
-    constexpr double knee = 2.0;
+    constexpr double knee = 2.0; // assumed
     return pnorm<T>("SMs and a line of L2", knee,
                     list_of<T>(sum<T>("SMs", std::move(waves)),
                                leaf<T>("turns at a line of L2", s(*part.line_turns * m.line_turn / m.clock),
@@ -397,22 +411,24 @@ template <Yield T> T beside_line_turns(const Partition &part, List<T> &&waves, c
                                        m.line_turn, m.clock / 1e6)));
 }
 
-/// F1: a launch, from its first CTA's start to its last one's end: the first wave, further full waves, and
-/// the CTAs of the last one. `idle` is the machine while nothing slows its clock.
+/// F1: the time of a launch, from its first CTA's start to its last one's end: the first wave, further full
+/// waves, and the CTAs of the last one. `idle` is the machine while nothing slows its clock.
 template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &idle) {
     const Machine m = running(part, idle);
     const Traffic traffic = traffic_of(part, shape, m);
     const std::int64_t sms = usable_sms(part, m);
     const std::int64_t slots = part.ctas_per_sm * sms, busy = part.ctas - part.idle_ctas;
     const std::int64_t full = busy / slots, rest = busy % slots;
-    const Round full_round{static_cast<double>(part.ctas_per_sm), static_cast<double>(sms), true};
+    const Round full_round{
+        .ctas = static_cast<double>(part.ctas_per_sm), .sms = static_cast<double>(sms), .first = true};
     List<T> waves;
     if (full > 0)
         waves.push_back(wave_term<T>(part, m, full_round, traffic));
     T tail = leaf<T>("tail", s(0.0), "no partial wave");
     if (rest > 0) {
-        // The two halves of a share lie a whole number of SMs apart in the grid. So both run on the same SM,
-        // except those of the first shares, whose second halves start on other SMs (F19).
+        // filter_split and map_split start two CTAs for the share of an SM, which lie a whole number of SMs
+        // apart in the grid. So both run on the same SM, except those of the first shares, whose second
+        // halves start on other SMs (F19).
         const bool pairs = part.idle_ctas > 0 && part.grid[0] == 2 * part.parts && full == 0;
         constexpr std::int64_t halves = 2;
         const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]);
@@ -422,18 +438,16 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
                                            : shares > elsewhere ? halves
                                                                 : std::int64_t{1},
                                            ceil_div(rest, sms));
+        const std::int64_t used = std::min<std::int64_t>(pairs ? images * (shares + alone) : rest, sms);
         const Round last{
-            static_cast<double>(most),
-            static_cast<double>(std::min<std::int64_t>(pairs ? images * (shares + alone) : rest, sms)),
-            full == 0};
+            .ctas = static_cast<double>(most), .sms = static_cast<double>(used), .first = full == 0};
         tail = wave_term<T>(part, m, last, traffic);
     }
     T further = full > 1 ? further_wave_term<T>(part, m, full_round, traffic)
                          : leaf<T>("further wave", s(0.0), "no further wave");
     waves.push_back(schedule<T>("waves", std::max(0.0, static_cast<double>(full - 1)), std::move(further),
                                 std::move(tail)));
-    // CTAs without work in the first wave start and end beside the others; those behind it cost rounds
-    // (F25).
+    // CTAs without work in the first wave start and end beside the others; those behind it cost rounds (F25).
     const std::int64_t further_idle = std::clamp<std::int64_t>(part.ctas - slots, 0, part.idle_ctas);
     if (further_idle > 0)
         waves.push_back(idle_term<T>(part, static_cast<double>(sms),

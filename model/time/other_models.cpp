@@ -9,7 +9,8 @@ namespace {
 
 constexpr double request_bytes = 128.0; ///< a load of all lanes of a warp, coalesced
 
-/// Clocks of one launch; the names are the paper's.
+/// B2: clocks of one launch. The names are the paper's, in its order of equations: MWP and CWP are the warps
+/// whose memory requests, and whose computation, fit one memory period.
 double launch_cycles(const Partition &part, const GpuProfile &p) {
     const double clock = p.sm_clock->value.value, steps = static_cast<double>(part.steps);
     const double ctas = static_cast<double>(std::max<std::int64_t>(1, part.ctas - part.idle_ctas));
@@ -17,7 +18,7 @@ double launch_cycles(const Partition &part, const GpuProfile &p) {
     const double active_ctas =
         std::min(static_cast<double>(part.ctas_per_sm), std::max(1.0, ctas / active_sms));
     const double warps_of_cta = std::max(1.0, static_cast<double>(part.threads) / 32.0);
-    const double n = active_ctas * warps_of_cta;
+    const double n = active_ctas * warps_of_cta; // warps of an SM
 
     const double instructions = (steps * part.step.instructions + part.drain.instructions) / warps_of_cta;
     const double load_bytes = (steps * part.step.load_bytes + part.drain.load_bytes) / warps_of_cta;
@@ -32,12 +33,13 @@ double launch_cycles(const Partition &part, const GpuProfile &p) {
     // A warp instruction takes 32 lanes of an SM's cores: a scheduler's slot.
     const double comp_cycles = std::max(1.0, instructions / p.limits.schedulers_per_sm);
     const double mem_cycles = mem_l * memory_insts;
-    // Between two requests of an SM: its share of L2's bandwidth.
+    // Clocks between two requests of an SM, at its share of L2's bandwidth.
     const double l2_bandwidth =
         (p.l2_read_bandwidth ? p.l2_read_bandwidth : p.dram_read_bandwidth)->value.value;
     const double departure_delay = request_bytes / (l2_bandwidth / p.limits.sm_count / clock);
-    const double mwp_without_bw = std::min(mem_l / departure_delay, n);                         // (16), (17)
-    const double bw_per_warp = clock * request_bytes * std::max(dram_share, 1e-6) / mem_l;      // (7)
+    const double mwp_without_bw = std::min(mem_l / departure_delay, n); // (16), (17)
+    // (7); 1e-6 only keeps what reads nothing from DRAM from dividing by 0.
+    const double bw_per_warp = clock * request_bytes * std::max(dram_share, 1e-6) / mem_l;
     const double mwp_peak_bw = p.dram_read_bandwidth->value.value / (bw_per_warp * active_sms); // (6)
     const double mwp = std::max(1.0, std::min({mwp_without_bw, mwp_peak_bw, n}));               // (5)
     const double cwp = std::min((mem_cycles + comp_cycles) / comp_cycles, n);                   // (8), (9)

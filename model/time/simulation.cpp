@@ -18,30 +18,32 @@ namespace {
 
 /// A CTA on an SM, and how much of it is still to do.
 struct Resident {
-    std::int64_t cta;
-    double left; ///< 1 at its start
-    bool first;  ///< it started with the launch
-    double start;
+    std::int64_t cta; ///< its number in the grid
+    double left;      ///< share still to do: 1 at its start, 0 at its end
+    bool first;       ///< it started with the launch
+    double start;     ///< seconds
 };
 
 struct Sm {
     std::vector<Resident> residents;
-    double seen = 0.0;       ///< until when `left` is right
-    std::uint32_t event = 0; ///< the number of its event that counts; those before are out of date
+    double seen = 0.0;       ///< the time, in seconds, for which `left` of its residents is right
+    std::uint32_t event = 0; ///< number of its latest event; earlier ones are out of date and are skipped
 };
 
+/// The next end of a CTA on an SM, as foreseen when the event was made.
 struct Event {
-    double time;
+    double time; ///< seconds
     std::int64_t sm;
-    std::uint32_t number;
+    std::uint32_t number; ///< Sm::event when it was made
     bool operator>(const Event &other) const {
         return time != other.time ? time > other.time : sm > other.sm;
     }
 };
 
-/// Whether a CTA finds work. The two CTAs of an SM's share lie a half of the grid apart (filter_split,
-/// map_split): with an even number at work both halves are taken to work, though of a share of a single row
-/// only the first does. Of other kernels those without work are the last.
+/// Whether a CTA finds work. filter_split and map_split give each SM a share, and start two CTAs for it that
+/// lie half a row of the grid apart. With an even number of CTAs at work, both CTAs of a share are taken to
+/// work, though the second of a share of a single row has none. In all other kernels the last CTAs of the
+/// grid are those without work.
 bool has_work(const Partition &part, std::int64_t cta) {
     if (part.idle_ctas == 0)
         return true;
@@ -54,7 +56,7 @@ bool has_work(const Partition &part, std::int64_t cta) {
     return column / part.parts < halves && column % part.parts < (of_an_image + halves - 1) / halves;
 }
 
-/// One launch from `begin` on; returns its end.
+/// One launch from the time `begin` on, in seconds.
 class SimulatedLaunch {
   public:
     SimulatedLaunch(const Partition &part, const CtaStay &stay, std::int64_t sm_count, double begin)
@@ -65,7 +67,8 @@ class SimulatedLaunch {
         }
     }
 
-    /// The first `count` CTAs; `on_end` is told each one's stay.
+    /// Simulates the first `count` CTAs of the grid and returns when the last of them ends, in seconds. Calls
+    /// on_end(CtaSpan) once for each; its `launch` is 0.
     template <class OnEnd> double run(std::int64_t count, const OnEnd &on_end) {
         next_ = 0, last_ = count;
         double end = begin_;
@@ -73,8 +76,7 @@ class SimulatedLaunch {
             on_end(CtaSpan{0, cta.cta, static_cast<std::int64_t>(sm), Seconds(cta.start), Seconds(time)});
             end = std::max(end, time);
         };
-        // One after another to each SM in turn, until all places are taken. Those without work leave at once,
-        // and others come.
+        // CTAs go to each SM in turn until all places are taken. Those without work leave at once.
         for (bool room = true; room && next_ < last_;) {
             room = false;
             for (std::size_t sm = 0; sm < sms_.size() && next_ < last_; ++sm)
@@ -93,7 +95,7 @@ class SimulatedLaunch {
             if (event.number != sm.event)
                 continue;
             advance(sm, event.time);
-            constexpr double nothing = 1e-9;
+            constexpr double nothing = 1e-9; // a rounding error of `left`, so that CTAs end together
             for (std::size_t i = 0; i < sm.residents.size();) {
                 if (sm.residents[i].left > nothing) {
                     ++i;
@@ -111,17 +113,20 @@ class SimulatedLaunch {
     }
 
   private:
+    /// Seconds that `cta` needs from start to end if the SM always has so many residents.
     double stay(const Resident &cta, std::size_t residents) const {
         const std::vector<Seconds> &table = cta.first ? stay_.first : stay_.later;
         return table[std::min(residents, table.size()) - 1].value;
     }
 
+    /// Lets the residents of an SM do what they get done until `time`.
     void advance(Sm &sm, double time) {
         for (Resident &cta : sm.residents)
             cta.left -= (time - sm.seen) / stay(cta, sm.residents.size());
         sm.seen = time;
     }
 
+    /// Gives the next CTA of the grid to SM `at`; one without work ends at once.
     template <class Done> void take(std::size_t at, double time, bool first, const Done &done) {
         const Resident cta{next_++, 1.0, first, time};
         if (has_work(part_, cta.cta))
@@ -130,6 +135,7 @@ class SimulatedLaunch {
             done(cta, at, time + stay_.idle.value);
     }
 
+    /// Foresees the next end of a CTA on SM `at`, which outdates the event that was foreseen before.
     void schedule(std::size_t at) {
         Sm &sm = sms_[at];
         double soonest = std::numeric_limits<double>::infinity();
@@ -164,7 +170,8 @@ std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, con
             now += times->gap_s.value;
         now += stay.before_s.value;
         const std::int64_t places = part.ctas_per_sm * stay.sms;
-        // Whole waves in the steady state take as long as one of them, each time.
+        // In the steady state every further wave takes equally long. Eight waves are simulated, for the
+        // start, a steady state and the tail.
         constexpr std::int64_t waves_simulated = 8;
         std::int64_t skipped = 0;
         if (!keep_spans && part.idle_ctas == 0 && part.ctas > waves_simulated * places)

@@ -19,9 +19,9 @@ struct Simulation {
     std::vector<CtaSpan> spans; ///< of every CTA; time 0 is the call's start
 };
 
-/// E1. Absent if the profile lacks a number (`missing_for_forecast` names it). Deterministic to the bit. If
-/// `keep_spans` is false, spans are empty, and the middle of a launch of very many CTAs is taken from the
-/// rate of its steady state instead of CTA by CTA.
+/// E1: simulates a call of `plan`. Absent if the profile lacks a number (`missing_for_forecast` names it).
+/// Deterministic to the bit. If `keep_spans` is false, spans are empty, and of a launch with many waves most
+/// waves in the middle are not simulated CTA by CTA: each takes as long as a wave of the steady state.
 std::optional<Simulation> simulate(const Plan &plan, const ConvShape &shape, const GpuProfile &profile,
                                    const Calibration &calibration, bool keep_spans = true);
 

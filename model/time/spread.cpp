@@ -24,8 +24,8 @@ double spread_of(const ResidualSpread &spread, const SpreadOf &call) {
     double log_spread = spread.constant;
     for (std::size_t i = 0; i < properties.size(); ++i)
         log_spread += spread.*spread_coefficients[i] * properties[i];
-    if (const auto its = spread.kernels.find(call.kernel); its != spread.kernels.end())
-        log_spread += its->second;
+    if (const auto found = spread.kernels.find(call.kernel); found != spread.kernels.end())
+        log_spread += found->second;
     return std::clamp(std::exp(log_spread), 1.0 / most, most);
 }
 

@@ -1,4 +1,5 @@
-// How far measured times may lie from a forecast, by properties of the call (I4).
+// How far measured times may lie from a forecast, by properties of the call (I4). The spread of a call is
+// this distance in multiples of that of a typical call.
 #pragma once
 
 #include "model/base/units.hpp"
@@ -10,7 +11,7 @@
 
 namespace convcast {
 
-/// The coefficients of a ResidualSpread but the constant and those of kernels, in the order of
+/// The coefficients of a ResidualSpread, without the constant and those of kernels, in the order of
 /// spread_properties.
 inline constexpr std::array spread_coefficients = {
     &ResidualSpread::log_time,   &ResidualSpread::log_time_over_bound, &ResidualSpread::log_pixels,
@@ -23,11 +24,11 @@ struct SpreadOf {
     Seconds time, bound;
 };
 
-/// What the coefficients are multiplied with.
+/// The numbers that the coefficients are multiplied with, for one call.
 std::array<double, spread_coefficients.size()> spread_properties(const SpreadOf &call);
 
-/// I4: the spread of such a call, 1 for a typical one. No call is more than a factor of 4 from that, however
-/// different it is from those of the fit.
+/// I4: the spread of a call, 1 for a typical one. It is held between 1/4 and 4, so that a call unlike all
+/// those of the fit gets no absurd interval.
 double spread_of(const ResidualSpread &spread, const SpreadOf &call);
 
 } // namespace convcast

@@ -28,25 +28,30 @@ double sum_of(std::span<const Seconds> values) {
     return total;
 }
 
+/// (sum value^exponent)^(1/exponent), in multiples of the largest value so that no power overflows.
 double pnorm_of(double exponent, std::span<const Seconds> values) {
     const double largest = largest_of(values);
     if (largest <= 0.0)
         return 0.0;
     double total = 0.0;
-    for (const Seconds v : values) // most are the largest or nothing, whose powers are known
+    for (const Seconds v : values) // most are the largest or zero: std::pow would take most of the time here
         total += v.value == largest ? 1.0 : v.value == 0.0 ? 0.0 : std::pow(v.value / largest, exponent);
     return largest * std::pow(total, 1.0 / exponent);
 }
 
-/// A round of `jobs` in a closed queue by mean value analysis: a job is served `service / jobs` by each
-/// resource that all share and spends what is left of `alone`, the last of the values, elsewhere. Of the job
-/// that a resource serves a job that comes finds the share `left` still to do.
+/// F5: one round of `jobs` in a closed queue, in seconds, by mean value analysis: from one job on, each pass
+/// of the loop adds a job that finds at each resource what the jobs before it leave there on average. The
+/// values are the time of each resource for all jobs and, last, that of one job alone; what remains of the
+/// latter a job spends elsewhere, waiting for nobody. A job that arrives finds the share `left` of the job in
+/// service still to do: 1 if service times are random (memoryless), 0.5 if all are equal.
 double closed_queue(double jobs, std::span<const Seconds> services_and_alone, double left) {
     struct Resource {
-        double served, there, waiting; ///< a job's service and time at it; jobs at it
+        double served;  ///< seconds in which it serves one job
+        double stay;    ///< seconds that a job spends at it, waiting and being served
+        double waiting; ///< jobs that a job which arrives has to wait for
     };
     boost::container::small_vector<Resource, 3> resources;
-    const double whole = std::max(1.0, std::floor(jobs));
+    const double whole_jobs = std::max(1.0, std::floor(jobs));
     double elsewhere = services_and_alone.back().value, longest = 0.0;
     for (const Seconds service : services_and_alone.first(services_and_alone.size() - 1)) {
         resources.push_back({service.value / std::max(1.0, jobs), 0.0, 0.0});
@@ -55,21 +60,22 @@ double closed_queue(double jobs, std::span<const Seconds> services_and_alone, do
     }
     elsewhere = std::max(0.0, elsewhere);
     double round = 0.0; // a job's time at the resources and elsewhere
-    const auto most = static_cast<int>(std::min(whole, 64.0));
+    // No SM holds more than 64 warps; of more jobs the busiest resource decides.
+    const auto most = static_cast<int>(std::min(whole_jobs, 64.0));
     for (int n = 1; n <= most; ++n) {
         round = elsewhere;
         for (Resource &resource : resources) {
-            resource.there = resource.served * (1.0 + resource.waiting);
-            round += resource.there;
+            resource.stay = resource.served * (1.0 + resource.waiting);
+            round += resource.stay;
         }
         for (Resource &resource : resources)
             resource.waiting =
-                round > 0.0 ? n * (resource.there - (1.0 - left) * resource.served) / round : 0.0;
+                round > 0.0 ? n * (resource.stay - (1.0 - left) * resource.served) / round : 0.0;
     }
     return std::max(round, longest);
 }
 
-/// What a node's kind says of its number of children, where it has another one.
+/// What is wrong with a node's number of children; absent where it fits the kind.
 std::optional<std::string> wrong_children(const Term &term) {
     struct Rule {
         TermKind kind;
@@ -92,7 +98,7 @@ std::optional<std::string> wrong_children(const Term &term) {
 
 using Values = boost::container::small_vector<Seconds, 6>;
 
-/// A node's value: a leaf's own, or from its children's.
+/// A node's value in seconds: a leaf's own, another node's from the values of its children.
 double value_from(const Term &term, std::span<const Seconds> values) {
     if (term.kind == TermKind::leaf)
         return term.value_s.value;
@@ -101,7 +107,7 @@ double value_from(const Term &term, std::span<const Seconds> values) {
         values);
 }
 
-/// Names of the leaves, each once, in the order in which they first appear.
+/// Appends the names of the leaves, each once, in the order in which they first appear.
 void add_names(const Term &term, std::vector<std::string> &names) {
     if (term.kind == TermKind::leaf && std::find(names.begin(), names.end(), term.name) == names.end())
         names.push_back(term.name);
@@ -109,7 +115,7 @@ void add_names(const Term &term, std::vector<std::string> &names) {
         add_names(child, names);
 }
 
-/// The tree's value with the leaves of these names alone; the others are 0.
+/// The tree's value in seconds with the leaves of the names `on` alone; all others are 0.
 double value_with(const Term &term, std::span<const std::string> on) {
     if (term.kind == TermKind::leaf)
         return std::find(on.begin(), on.end(), term.name) == on.end() ? 0.0 : term.value_s.value;

@@ -22,8 +22,8 @@ std::int64_t nanoseconds(Seconds time) {
     return std::llround(time.value / nano);
 }
 
-/// The value nearest to the place p * (n - 1), counted from 0: not the nearest rank of
-/// model/base/statistics.hpp, which may be a neighbour.
+/// The percentile `p` (0 to 1) of n sorted values, n > 0: the value at the whole number nearest to
+/// p * (n - 1), counted from 0. The nearest rank of model/base/statistics.hpp may be its neighbour.
 double value_nearest_to(const std::vector<double> &sorted, double p) {
     return sorted[static_cast<std::size_t>(std::llround(p * static_cast<double>(sorted.size() - 1)))];
 }

@@ -32,18 +32,20 @@ struct LaunchTimeline {
 };
 
 struct Timeline {
-    std::string by;                ///< "simulation", or by which timer of the chip
-    std::optional<Seconds> call_s; ///< of a measured one: this very call by the stop-watch, stamps included
-    std::optional<std::int64_t> step_ns; ///< of a measured one: what its timer advances by at once
+    std::string by; ///< "simulation", or the timer of the chip that measured it
+    /// How long the measured call took by the stop-watch, with the stamps in its code. Absent in a forecast.
+    std::optional<Seconds> call_s;
+    std::optional<std::int64_t> step_ns; ///< resolution of the timer that measured it. Absent in a forecast
     std::vector<LaunchTimeline> launches;
     CONVCAST_MEMBERS(Timeline, by, call_s, step_ns, launches)
 };
 
-/// Rounds to nanoseconds and moves time 0 to the earliest start. Every CTA of the launches of `kernels` must
-/// be among `spans` exactly once, in any order. Throws std::invalid_argument otherwise.
+/// The timeline of a call whose i-th launch is of kernels[i]. Rounds to nanoseconds and moves time 0 to the
+/// earliest start. `spans` has every CTA of every launch exactly once, in any order. Throws
+/// std::invalid_argument if a launch lacks a CTA or has one twice.
 Timeline timeline_of(std::string by, std::span<const std::string> kernels, std::span<const CtaSpan> spans);
 
-/// In order of launch and CTA.
+/// The CTAs of a timeline, in order of launch and CTA.
 std::vector<CtaSpan> spans_of(const Timeline &timeline);
 
 std::int64_t cta_count(const Timeline &timeline);
@@ -55,22 +57,22 @@ struct CallLaunch {
 };
 std::vector<CallLaunch> launches_of(const Plan &plan);
 
-/// A document with more would outgrow what a page can draw and an editor can open.
+/// A timeline of more CTAs is not written: a page could not draw it and an editor not open the document.
 inline constexpr std::int64_t most_timeline_ctas = 200'000;
 
 /// What a timeline says in a few numbers.
 struct TimelineSummary {
     std::int64_t ctas = 0;
-    std::int64_t sms = 0;                     ///< that had a CTA
-    std::int64_t most_at_once = 0;            ///< CTAs of an SM, the busiest SM at its busiest
-    Seconds start_s;                          ///< of the first CTA
-    Seconds makespan_s;                       ///< from there to the end of the last
-    Seconds mean_cta_s, cta_p05_s, cta_p95_s; ///< how long a CTA stays
-    double tail_share = 0.0; ///< of the makespan: what an SM waits on average behind its own last CTA
+    std::int64_t sms = 0;                     ///< SMs that had a CTA
+    std::int64_t most_at_once = 0;            ///< most CTAs that one SM had at the same time
+    Seconds start_s;                          ///< when the first CTA starts
+    Seconds makespan_s;                       ///< from there to the end of the last CTA
+    Seconds mean_cta_s, cta_p05_s, cta_p95_s; ///< how long a CTA stays: mean, 5th and 95th percentile
+    double tail_share = 0.0; ///< share of the makespan that an SM waits on average behind its own last CTA
     CONVCAST_MEMBERS(TimelineSummary, ctas, sms, most_at_once, start_s, makespan_s, mean_cta_s, cta_p05_s,
                      cta_p95_s, tail_share)
 };
-/// Of the spans given, a launch's or a whole call's; of none, zeros.
+/// The summary of `spans`, which are those of a launch or of a whole call; zeros if there are none.
 TimelineSummary summary_of(std::span<const CtaSpan> spans);
 
 /// What is wrong with a timeline of a document, a sentence each; empty if it can be drawn.
