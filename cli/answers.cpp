@@ -596,9 +596,9 @@ void add_rows(std::vector<Row> &rows, const Question &question, const std::vecto
 std::string refused_words(const std::vector<const Case *> &refused) {
     ByReason by_reason;
     for (const Case *item : refused)
-        add_to(by_reason,
-               item->prediction ? item->prediction->reason.value_or("") : item->reason.value_or(""),
-               item->kernel());
+        add_name_for_reason(
+            by_reason, item->prediction ? item->prediction->reason.value_or("") : item->reason.value_or(""),
+            item->kernel());
     std::string text;
     for (const auto &[reason, names] : by_reason)
         text += (text.empty() ? "" : "; ") + join(names) + ": " + reason;

@@ -190,8 +190,9 @@ std::string reasons_text(const ComparedFiles &comparison, bool all) {
     ByReason reasons;
     for (Line row : comparison.rows)
         if (row.reason && (all || is_notable(row)))
-            add_to(reasons, name_of(row.verdict) + ": " + *row.reason,
-                   row.name + (row.values.front().by ? " " + by_of_row(row, comparison.of) : ""));
+            add_name_for_reason(reasons, name_of(row.verdict) + ": " + *row.reason,
+                                row.name +
+                                    (row.values.front().by ? " " + by_of_row(row, comparison.of) : ""));
     std::string text;
     for (const auto &[why, names] : reasons)
         text += headed("  ", why + ": " + join(names), 4);

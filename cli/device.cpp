@@ -1,5 +1,6 @@
 #include "cli/device.hpp"
 
+#include "cli/document.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
@@ -467,8 +468,7 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     if (request.require_counters || request.exact_work)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);
-    const bool has_measurements =
-        std::ranges::any_of(run.cases, [](const Case &item) { return !item.measurements.empty(); });
+    const bool has_measurements = measured(run); // here, not by another program
     require_same_gpu(run, has_measurements, profile, device);
     Compiler compiler;
     options.count = !request.no_counters;

@@ -71,7 +71,7 @@ std::string summary(const GpuProfile &profile) {
         text += headed(check.passed ? "pass  " : bold("FAIL") + "  ", check.name + ": " + check.text, 6);
     ByReason reasons;
     for (const auto &[field, why] : profile.missing)
-        add_to(reasons, why, field);
+        add_name_for_reason(reasons, why, field);
     if (!reasons.empty())
         text += "\n" + bold("absent") + "\n";
     for (const auto &[why, fields] : reasons)

@@ -55,7 +55,10 @@ std::string combination_text(const Term &term) {
         return fmt::format("{:.3f} times", *term.count);
     case TermKind::queue:
     case TermKind::alike:
-        return fmt::format("{:.1f} share the first{}", *term.count, term.children.size() > 2 ? " two" : "");
+        return fmt::format("{:.1f} share the first{}", *term.count,
+                           term.children.size() == 2   ? ""
+                           : term.children.size() == 3 ? " two"
+                                                       : fmt::format(" {}", term.children.size() - 1));
     case TermKind::pnorm:
         return fmt::format("{:.2f}-norm", *term.exponent);
     case TermKind::sum:

@@ -167,7 +167,7 @@ void add_once(std::vector<std::string> &names, const std::string &name) {
         names.push_back(name);
 }
 
-void add_to(ByReason &reasons, const std::string &reason, const std::string &name) {
+void add_name_for_reason(ByReason &reasons, const std::string &reason, const std::string &name) {
     auto same = std::ranges::find_if(reasons, [&](const auto &entry) { return entry.first == reason; });
     if (same == reasons.end())
         same = reasons.insert(reasons.end(), {reason, {}});

@@ -50,10 +50,11 @@ std::string table(const Table &table, std::size_t width = terminal_width());
 /// Adds a name unless it is among them.
 void add_once(std::vector<std::string> &names, const std::string &name);
 
-/// Reasons, each with the names that have it. Reasons and names are in the order in which they were added.
+/// Reasons, each with the names of what it holds for (kernels, fields, rows), both in the order in which they
+/// were added: printed as "a, b: reason".
 using ByReason = std::vector<std::pair<std::string, std::vector<std::string>>>;
-/// Adds a name to those of its reason, unless it is among them.
-void add_to(ByReason &reasons, const std::string &reason, const std::string &name);
+/// Adds `name` to those of `reason`, unless it is among them.
+void add_name_for_reason(ByReason &reasons, const std::string &reason, const std::string &name);
 
 /// A value of an enumeration as documents spell it: "infeasible"; "?" for none of its values.
 template <class Enum> std::string name_of(Enum value) {

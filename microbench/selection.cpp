@@ -19,6 +19,7 @@
 namespace convcast {
 namespace {
 
+/// Why `raw` has no samples of a probe: it failed, was skipped on this GPU or machine, or was not asked for.
 std::string why_no_samples(const RawSamples &raw, const std::string &probe) {
     if (const auto failure = raw.failed.find(probe); failure != raw.failed.end())
         return "probe " + probe + " failed: " + failure->second;

@@ -163,20 +163,24 @@ void write_and_close(std::FILE *file, const std::string &text, const std::string
         fail_to_write(path, written ? errno : error);
 }
 
-std::string unpacked_as(std::string text, const std::string &name, Content content) {
+/// The text, unpacked if it is gzip. `content` only words the message about its length.
+std::string unpacked_if_gzip(std::string text, const std::string &name, Content content) {
     return is_packed(text) ? unpack(text, name, content) : text;
 }
 
+/// What a file holds, or standard input ("-"), unpacked if it is gzip.
 std::string read_content(const std::string &path, Content content) {
     if (path == "-")
-        return unpacked_as(read_all(stdin, "standard input", content), "standard input", content);
+        return unpacked_if_gzip(read_all(stdin, "standard input", content), "standard input", content);
+    // fopen opens a folder too, and only reading it would fail. A path without a file is left to fopen's
+    // message.
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
         throw InputError(path, "is a folder, expected a file");
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file)
         throw InputError(path, std::string("cannot be opened: ") + std::strerror(errno));
-    return unpacked_as(read_all(file.get(), path, content), path, content);
+    return unpacked_if_gzip(read_all(file.get(), path, content), path, content);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <boost/mp11.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <set>
 #include <utility>
@@ -201,7 +202,9 @@ class WorkCounter::Launched {
         return expression.value(values);
     }
 
-    /// value_of a name in an expression. Throws UsageError, with the names that there are, if it has none.
+    /// value_of a name in an expression, by the scopes of names from `from` on. Throws UsageError, with
+    /// similar names, where nothing has the name. Where the expression is one of whole numbers (`word`,
+    /// `where` of an access), a fraction that the name's value has is dropped.
     template <class Number>
     Number number_of(const NumberExpression<Number> &expression, const std::string &name,
                      std::size_t from = 0) {
@@ -213,8 +216,14 @@ class WorkCounter::Launched {
         for (const Texts *scope : scopes_)
             for (const auto &[declared, text] : *scope)
                 known.push_back(declared);
+        for (const auto *accesses : accesses_)
+            for (const auto &[access, description] : *accesses)
+                for (const char *memory : memories)
+                    known.push_back(access + "." + memory);
         expression.unknown(name, std::move(known));
     }
+
+    static constexpr std::array<const char *, 3> memories = {"shared", "global", "constant"};
 
     /// mean_cost for "window.shared", if there is an access "window". An access names nothing of a phase.
     std::optional<double> access_cost_of(const std::string &name) {
@@ -222,8 +231,9 @@ class WorkCounter::Launched {
             return found->second;
         const std::size_t dot = name.find('.');
         const std::string memory = dot == std::string::npos ? "" : name.substr(dot + 1);
-        for (const auto *accesses :
-             {&kernel_.accesses, &declares_phases_.accesses, &counter_.declared_.accesses})
+        if (std::ranges::find(memories, memory) == std::end(memories))
+            return std::nullopt;
+        for (const auto *accesses : accesses_)
             if (const auto found = accesses->find(name.substr(0, dot)); found != accesses->end())
                 return access_costs_[name] = mean_cost(found->second, memory);
         return std::nullopt;
@@ -278,7 +288,7 @@ class WorkCounter::Launched {
     }
 
     /// What an access by one warp costs: of "constant" memory different addresses, which are served one after
-    /// another, of "shared" memory wavefronts, and of any other wavefronts through L1.
+    /// another, of "shared" memory wavefronts, and of "global" memory wavefronts through L1.
     double cost_of_warp(const LaneWords &words, const std::string &memory, int width) const {
         if (memory == "shared")
             return warp_passes(banks_of(counter_.gpu_.profile), words, width).taken;
@@ -291,6 +301,9 @@ class WorkCounter::Launched {
 
     WorkCounter &counter_;
     const DeclaredKernel &kernel_, &declares_phases_; ///< the same unless the kernel is like another
+    /// Whose accesses an expression may name; the first that has the name counts.
+    const std::array<const decltype(DeclaredKernel::accesses) *, 3> accesses_ = {
+        &kernel_.accesses, &declares_phases_.accesses, &counter_.declared_.accesses};
     LaunchWork work_;
     Texts values_;                               ///< of the launch, as texts
     std::map<std::string, double> given_;        ///< numbers of the launch: "ctas", "block_x", "read_bytes"

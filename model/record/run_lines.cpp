@@ -25,7 +25,9 @@ namespace {
 constexpr std::size_t lines_of_a_piece = 4096;  ///< chosen: all cores have work, and a piece is small
 constexpr std::size_t longest_line = 256 << 20; ///< bytes; chosen: above this only broken files come
 
-/// The text of an unread case on one line. A text of several lines is JSON: what is no JSON came from a line.
+/// The text of an unread case on one line. A text that is no JSON was read from a line of a document of
+/// lines, so it has one line and stays as it is. A text of several lines was read from a JSON document and is
+/// written anew.
 std::string in_one_line(const std::string &json) {
     if (json.find('\n') == std::string::npos)
         return json;
@@ -236,9 +238,16 @@ std::string write_run(const Run &run) {
             return writer.take();
         },
         [](const UnreadCase &unread) {
-            JsonWriter writer(JsonWriter::Layout::lines, depth);
-            parse_json(unread.json, "an unread case", std::ref(writer));
-            return writer.take();
+            try {
+                JsonWriter writer(JsonWriter::Layout::lines, depth);
+                parse_json(unread.json, "an unread case", std::ref(writer));
+                return writer.take();
+            } catch (
+                const InputError &) { // a line that is no JSON: kept as a string, which is no case either
+                JsonWriter writer(JsonWriter::Layout::lines, depth);
+                writer({.kind = JsonEvent::Kind::string, .text = unread.json});
+                return writer.take();
+            }
         },
         [&](const std::string &text) {
             out += first ? "\n    " : ",\n    ";

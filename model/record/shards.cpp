@@ -129,10 +129,10 @@ double seconds_to_run(const ConvShape &shape) {
 
 std::set<std::string> dealt(const Shard &shard, const std::map<std::string, double> &parts) {
     std::vector<std::pair<double, const std::string *>> order;
-    for (const auto &[name, seconds] : parts) // by name
+    for (const auto &[name, seconds] : parts) // in the order of names, which a stable sort keeps
         order.emplace_back(seconds, &name);
     std::ranges::stable_sort(order, std::greater{}, [](const auto &part) { return part.first; });
-    using Load = std::pair<double, int>; // seconds, shard
+    using Load = std::pair<double, int>; // seconds, shard: of equal loads the first shard is on top
     std::priority_queue<Load, std::vector<Load>, std::greater<>> shards;
     for (int i = 1; i <= shard.count; ++i)
         shards.emplace(0.0, i);

@@ -23,10 +23,11 @@ Shard parse_shard(const std::string &text);
 /// About how many seconds a case takes to be compiled, verified and timed: only to share work out.
 double seconds_to_run(const ConvShape &shape);
 
-/// The names of the parts that a shard runs. `parts` has all parts of a run by their names, with the seconds
-/// that each takes. The longest part is dealt first, each part to the shard that has the fewest seconds so
-/// far; of equal parts the name decides, and of equal shards the first. So a part goes to the same shard
-/// wherever this runs and in whatever order the parts were asked, and all shards take about as long.
+/// The names of the parts that a shard runs. A part stays on one machine: a shape with all of its cases or,
+/// where there are fewer shapes than shards, one case. `parts` has all parts of a run by their names, with
+/// the seconds that each takes. The longest part is dealt first, each part to the shard that has the fewest
+/// seconds so far; of equal parts the name decides, and of equal shards the first. So a part goes to the same
+/// shard wherever this runs and in whatever order the parts were asked, and all shards take about as long.
 std::set<std::string> dealt(const Shard &shard, const std::map<std::string, double> &parts);
 
 /// The ids of a shard's shapes. `all` has a shape as often as it has cases. Absent: fewer shapes than shards.

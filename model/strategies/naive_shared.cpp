@@ -171,14 +171,15 @@ struct Instructions {
            to_find_out = (flags && taps > 1.0 ? taps : 0.0) * instructions::guard;
 };
 
-/// Warp instructions of a CTA's copies to shared memory.
-double copies_of(const Tiling &t) {
+/// Warp instructions that a CTA takes to copy filters and pixels to shared memory.
+double copy_instructions_of(const Tiling &t) {
     // A warp that has nothing left to copy leaves the loop. Row and channel of a pixel are found by
     // divisions, unless a tile has one pixel a channel.
-    const auto iterations_of = [&](std::int64_t copies) { // of all warps
-        return over(Loop{copies, t.threads},
-                    [](std::int64_t threads) { return double(ceil_div(threads, warp_lanes)); });
-    };
+    const auto iterations_of =
+        [&](std::int64_t floats) { // summed over warps; a thread copies one float in each
+            return over(Loop{floats, t.threads},
+                        [](std::int64_t copying) { return double(ceil_div(copying, warp_lanes)); });
+        };
     const double pixel_copy = t.rows * t.columns > 1 ? instructions::divided_copy : instructions::copy;
     return (t.shared_map ? pixel_copy * iterations_of(t.tile_floats) : 0.0) +
            instructions::copy * iterations_of(t.filter_floats);
@@ -201,7 +202,7 @@ double map_bytes(const Tiling &t) {
 /// What a step costs, and what a CTA does once.
 void fill_step(Partition &part, const Tiling &t, const Warps &its) {
     const double taps = double(t.s.r * t.s.s), lanes = double(t.threads);
-    const double warps = double(part.busy_warps), copies = copies_of(t);
+    const double warps = double(part.busy_warps), copies = copy_instructions_of(t);
     const Instructions count{t};
     constexpr double most_unrolled = 64.0; // taps
     part.step.fmas = lanes * taps * t.channels;

@@ -13,13 +13,14 @@
 namespace convcast {
 namespace {
 
-/// Calls put(rows, columns) for the up to three blocks that make up a span of positions, which are counted
-/// along rows of `width`: the end of a row, whole rows, the begin of a row.
-template <class Put> void rows_of_span(IndexRange span, std::int64_t width, Put put) {
+/// Cuts a span of positions, which are counted along rows of `width`, into rectangles, as an OutputBox holds
+/// nothing else: the rest of the row in which the span begins, whole rows, and the beginning of its last row.
+/// Calls put(rows, columns) for each that is not empty, in this order.
+template <class Put> void blocks_of_span(IndexRange span, std::int64_t width, Put put) {
     std::int64_t at = span.begin;
     if (at >= span.end)
         return;
-    if (at % width != 0 || span.end - at < width) {
+    if (at % width != 0) {
         const std::int64_t end = std::min(span.end, (at / width + 1) * width);
         put(IndexRange{at / width, at / width + 1}, IndexRange{at % width, end - at / width * width});
         at = end;
@@ -41,7 +42,7 @@ void unfold(const Walk &walk, std::size_t axis, IndexRange span, OutputBox box, 
         out.push_back(box);
         return;
     }
-    rows_of_span(span, pitch, [&](IndexRange outer, IndexRange inner) {
+    blocks_of_span(span, pitch, [&](IndexRange outer, IndexRange inner) {
         box.*innermost = {inner.begin, std::min(inner.end, (walk.outputs.*innermost).end)};
         unfold(walk, axis + 1, outer, box, out);
     });

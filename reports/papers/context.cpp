@@ -19,8 +19,9 @@ namespace convcast {
 
 namespace {
 
-/// Adds the cases that the document `from` has of a study to those of other documents. Producer, profile and
-/// conditions of `to` are those of the first document.
+/// Appends the cases of a study in `from` to `to`. What stands at the head of `to` is that of the first
+/// document that has such cases. A case that names no study is one of this study: documents of a single study
+/// need not name it.
 void add_cases(Run &to, const Run &from, const std::string &study) {
     if (to.cases.empty()) {
         to.producer = from.producer;

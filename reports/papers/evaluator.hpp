@@ -125,8 +125,9 @@ class Evaluator {
     const StudyResults *results() const { return context_.measured(study()); }
     /// All rungs of the network's ladder, for `batch` images a call.
     const std::vector<KnownRung> &rungs(std::int64_t batch);
-    /// One of KnownRung::facts() of a rung, for `batch` images a call; missing where the ladder has no such
-    /// rung. Throws UsageError where no rung has a fact of this name.
+    /// One of KnownRung::facts() of a rung, for `batch` images a call; times in seconds. Missing where the
+    /// ladder has no such rung, since networks have different ladders; else throws UsageError where a rung
+    /// has no fact of this name.
     PaperValue rung(const std::string &id, const std::string &fact, std::int64_t batch);
     /// What was recorded of the network's training and ladder on our GPU: "sequential", "accuracy", "epochs".
     /// Throws UsageError where there is no fact of this name.

@@ -271,8 +271,9 @@ const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
 }
 
 PaperValue Evaluator::rung(const std::string &id, const std::string &fact, std::int64_t batch) {
-    const auto known = std::ranges::find(rungs(batch), id, [](const KnownRung &its) { return its.rung.id; });
-    return known == rungs(batch).end()
+    const std::vector<KnownRung> &all = rungs(batch);
+    const auto known = std::ranges::find(all, id, [](const KnownRung &its) { return its.rung.id; });
+    return known == all.end()
                ? PaperValue()
                : fact_of(known->facts(), fact, "what is known of a rung, for example 'measured'");
 }
