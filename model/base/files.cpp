@@ -201,7 +201,7 @@ std::string gzip(const std::string &text) {
 }
 
 std::string unpacked(std::string text, const std::string &name) {
-    return unpacked_as(std::move(text), name, Content::text);
+    return unpacked_if_gzip(std::move(text), name, Content::text);
 }
 
 std::string read_file(const std::string &path) {

@@ -27,6 +27,7 @@ constexpr std::string_view computed_with[] = {
     "cluster_latency",
     "clusters_of_4_sms",
     "clusters_of_8_sms",
+    "constant_l2_latency",
     "cta_launch_time",
     "dram_copy_bandwidth",
     "dram_latency",

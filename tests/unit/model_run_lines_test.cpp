@@ -83,9 +83,9 @@ TEST(RunLines, ALineThatIsNoJsonSpoilsNoOther) {
     EXPECT_EQ(run.cases.size(), 3U);
     ASSERT_EQ(run.unread.size(), 1U);
     EXPECT_THAT(run.unread[0].problems.at(0).place, HasSubstr("bad.jsonl:2"));
-    EXPECT_THAT(write_run_lines(run), HasSubstr("\n{\"shape\": \n"));
+    EXPECT_THAT(write_run_lines(run), HasSubstr("\n{\"shape\":\n"));
     const std::string document = write_run(run); // JSON cannot hold it but as a string
-    EXPECT_THAT(document, HasSubstr(R"("{\"shape\": ")"));
+    EXPECT_THAT(document, HasSubstr(R"("{\"shape\":")"));
     const convcast::Run again = read_run(document, "bad.json");
     EXPECT_EQ(again.cases.size(), 3U);
     ASSERT_EQ(again.unread.size(), 1U);
