@@ -130,10 +130,9 @@ void Arguments::read_words() {
         const bool has_next = i + 1 < words_.size();
         const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
         if (equals != std::string::npos && option->takes == Takes::flag)
-            refuse_with_help("option '" + option->dashed() + "' does not take any arguments");
+            refuse_with_help(option->dashed() + " takes no value; type " + option->dashed() + " alone");
         if (equals != std::string::npos && equals + 1 == word.size())
-            refuse_with_help("the argument for option '" + option->dashed() +
-                             "' should follow immediately after the equal sign");
+            refuse_with_help("no value stands behind " + word + "; type " + word + option->value);
         if (equals != std::string::npos)
             keep(*option, word.substr(equals + 1));
         else if (!word.starts_with("--") && word.size() > 2)
@@ -142,7 +141,8 @@ void Arguments::read_words() {
                  (option->takes == Takes::number_or_none && (!has_next || words_[i + 1].starts_with("-"))))
             keep(*option, std::nullopt);
         else if (!has_next || named_by(known_, words_[i + 1]) != nullptr)
-            refuse_with_help("the required argument for option '" + option->dashed() + "' is missing");
+            refuse_with_help(option->dashed() + " needs a value; type " + option->dashed() + " " +
+                             option->value);
         else
             keep(*option, words_[++i]);
     }
@@ -150,7 +150,7 @@ void Arguments::read_words() {
 
 void Arguments::keep(const Option &option, const std::optional<std::string> &value) {
     if (has(option.name) && option.takes != Takes::texts)
-        refuse_with_help("option '" + option.name + "' cannot be specified more than once");
+        refuse_with_help("--" + option.name + " was given more than once; give it once");
     std::vector<std::string> &values = given_[option.name];
     if (value)
         values.push_back(*value);

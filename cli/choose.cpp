@@ -196,13 +196,14 @@ std::string verdict_of(const Choice &choice, const Question &question, const Ext
     if (on_tensor_cores(*best.strategy))
         for (const BestOf &other : choice.best)
             if (!on_tensor_cores(other.name)) {
-                out += verdict_line("else", fmt::format("without tensor cores {}, {:.2f}x (rank {})",
-                                                        other.name, other.time / *p.time_s, other.rank));
+                out += verdict_line("otherwise", fmt::format("without tensor cores {}, {:.2f}x (rank {})",
+                                                             other.name, other.time / *p.time_s, other.rank));
                 break;
             }
     if (choice.left_out)
-        out += verdict_line("else", fmt::format("on tensor cores {}, {:.2f}x; --tensor-cores ranks it too",
-                                                choice.left_out->name, choice.left_out->time / *p.time_s));
+        out +=
+            verdict_line("otherwise", fmt::format("on tensor cores {}, {:.2f}x; --tensor-cores ranks it too",
+                                                  choice.left_out->name, choice.left_out->time / *p.time_s));
     return out + known_lines(best, question,
                              [&](const std::string &text) { return is_ranked(text, question, extent); });
 }

@@ -437,8 +437,10 @@ void require_same_gpu(const Run &run, bool has_measurements, const GpuProfile &p
                       const Device &device) {
     const std::string &name = device.facts().name;
     if (has_measurements && run.conditions.contains("gpu") && run.conditions.at("gpu") != name)
-        throw UsageError("run: the document holds measurements of " + run.conditions.at("gpu") +
-                         ", the GPU at hand is " + name + "; one document holds the numbers of one GPU");
+        throw UsageError(
+            "run: the document holds measurements of " + run.conditions.at("gpu") + ", the GPU at hand is " +
+            name +
+            "; one document holds the numbers of one GPU; write to another file: -o FILE, without --resume");
     if (!profile.name.empty() && profile.name != name) // a profile has to have an id, but no name
         note("the forecast is for " + profile.name + ", the GPU at hand is " + name +
              "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");

@@ -232,9 +232,11 @@ void require_same_origin(const Run &earlier, const Run &now, const std::string &
         added_hash != earlier.conditions.end() && added_hash->second != added_code_hash();
     if (other_added_kernels || earlier.producer.device_code_hash != now.producer.device_code_hash ||
         earlier.producer.measuring_code_hash != now.producer.measuring_code_hash)
-        throw InputError(file,
-                         "was measured by other code (version " + earlier.producer.version +
-                             "); one document holds the numbers of one version. Run the same question anew");
+        throw InputError(
+            file,
+            "was measured by other code (version " + earlier.producer.version +
+                "); one document holds the numbers of one version. To measure the question anew give "
+                "its shapes again, with -o and the name of a new file: convcast run --shape SHAPE -o FILE");
     if (earlier.profile_hash != now.profile_hash)
         throw InputError(file, "was forecast from another profile '" + earlier.profile_id + "' than '" +
                                    now.profile_id + "'; give the one it was made with by --gpu FILE");

@@ -79,7 +79,8 @@ int dispatch(const Words &words) {
     if (help && words.size() == 2 && has_help(words[1]))
         return print_page(help_text(words[1]));
     if ((help || name == "--version") && words.size() > 1)
-        throw UsageError("unexpected word '" + words[1] + "' after " + name);
+        throw UsageError("unexpected word '" + words[1] + "' after " + name + "; type convcast " + name +
+                         (name == "help" ? ", or convcast VERB --help" : ""));
     if (help)
         return print_page(overview());
     if (name == "--version") {

@@ -47,8 +47,10 @@ std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::v
         kernels.push_back(std::move(kernel));
     }
     if (next < launches.size())
-        throw UsageError("--launch is given " + std::to_string(launches.size()) + " times for " +
-                         std::to_string(next) + " --kernel FILE.cu");
+        throw UsageError("--launch was given " + std::to_string(launches.size()) +
+                         " times, --kernel FILE.cu " + std::to_string(next) +
+                         " times; give each file and its launch together, for example: --kernel mine.cu "
+                         "--launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
     return kernels;
 }
 

@@ -487,9 +487,8 @@ int predict(const Arguments &arguments) {
     std::optional<AskedPart> part;
     if (arguments.has("shard") || arguments.has("only")) {
         if (!one || !document)
-            arguments.refuse(
-                "--shard and --only are of a document for one GPU: write it with -o, or print it "
-                "with --json");
+            arguments.refuse("--shard and --only take a part of a document for one GPU; add -o FILE to write "
+                             "it, or --json to print it, and give --gpu once at most");
         part = keep_part_of(questions.front(), arguments);
         if (!part->kept)
             arguments.refuse(

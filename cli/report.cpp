@@ -74,7 +74,7 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
         if (figure.point_count() > 0)
             names += (names.empty() ? "" : ", ") + figure.id;
     }
-    const std::string others = names.empty() ? "there is none" : "there are " + names;
+    const std::string others = "figures with points: " + (names.empty() ? "none" : names);
     if (found == nullptr)
         arguments.refuse("no figure '" + id + "' of this document; " + others);
     if (found->point_count() == 0)

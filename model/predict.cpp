@@ -89,7 +89,7 @@ Case forecast_planned(PlannedStrategy good, const ConvShape &shape, const Gpu &g
         if (shape.dtype == DataType::f32)
             assume(borrowed_facts(feasible.plan, knowledge.facts));
         if (given)
-            assume({"time of the work that was counted"});
+            assume({"the forecast uses the work that was counted in a call"});
         assume(knowledge.assumptions);
         if (const std::optional<TimeRange> range = assumed_range(worked, shape, gpu, knowledge.calibration)) {
             prediction.assumed_low_s = range->low;

@@ -59,8 +59,8 @@ struct CaseRow {
                      limiter, speedup, relative_l2_error, rates, measured_rates, waterfall)
 };
 
-/// Of |predicted / measured cold - 1| over the ok cases of one strategy that have both. The numbers are
-/// absent where n is 0.
+/// How far the forecasts of one strategy are off, |predicted / measured cold - 1|, over its ok cases that
+/// have both times. The numbers are absent where n is 0.
 struct ErrorStatistics {
     std::string group; ///< a strategy, "all", or "all, speed of light": tier 0 alone, the bar to beat
     std::int64_t n = 0;
@@ -74,11 +74,13 @@ struct ErrorStatistics {
                      within_10_percent, worst_case)
 };
 
-/// One shape: the fastest of ours beside the fastest of cuDNN's, cold, as CaseRow::id. cuDNN's are in true
-/// FP32 on tensors in NCHW, as ours are: all of them, those that give the same bits every time, those without
-/// Winograd and FFT; then all of them and its plans on NHWC, whose tensors lay in that layout before the
-/// call; and apart from them the one that may use tensor cores (TF32), with which nothing in FP32 is
-/// compared. Ours that multiply on tensor cores are apart likewise: only with our own fastest without.
+/// One shape: the fastest of our cases beside the fastest of cuDNN's by their cold times, as CaseRow::id.
+/// `ours` and all cuDNN's but `cudnn_any_layout` and `cudnn_tf32` compute in true FP32 on tensors in NCHW.
+/// `cudnn` is the fastest of all of these plans, `cudnn_deterministic` of those that give the same bits every
+/// time, and `cudnn_direct` of those without Winograd and FFT. `cudnn_any_layout` is the fastest of all of
+/// these plans and of cuDNN's plans on NHWC, whose tensors lay in that layout before the call. `cudnn_tf32`
+/// may use tensor cores in TF32, so nothing in FP32 is compared with it. `ours_tensor_cores` multiplies on
+/// tensor cores and is compared only with `ours`, which does not.
 struct ShapeRow {
     std::optional<std::string> study;
     std::string shape;
@@ -97,6 +99,8 @@ struct ShapeRow {
                      regret)
 };
 
+/// How much faster one choice of kernels is than another over the shapes of one study: the cold time of
+/// `against` over that of `ours`. Above 1 `ours` is faster.
 struct SpeedupStatistics {
     std::string study; ///< a study's id, "other shapes", or "all"
     /// "our fastest", "ours on tensor cores" or the paper's kernel in the run's settings,
@@ -134,6 +138,7 @@ struct WorkRow {
     CONVCAST_MEMBERS(WorkRow, id, quantity, predicted, counted)
 };
 
+/// How far forecasts of one quantity of work are from its counter, over the cases of one strategy.
 struct WorkStatistics {
     std::string group, quantity;
     std::int64_t n = 0;
@@ -144,6 +149,7 @@ struct WorkStatistics {
     CONVCAST_MEMBERS(WorkStatistics, group, quantity, n, zero, ratio_geomean, worst_ratio, worst_case)
 };
 
+/// How many cases of a strategy or baseline ended with a status, and why.
 struct StatusCount {
     std::string group;
     Status status = Status::not_run;

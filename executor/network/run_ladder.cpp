@@ -129,7 +129,8 @@ class Ladders {
                             verified_step.rate * (static_cast<double>(gradient[i]) +
                                                   verified_step.decay * static_cast<double>(before[i])));
         if (const double off = relative_l2<double>(after, moved); !(off <= output_limit))
-            return fmt::format("the parameters moved otherwise than by the gradient, {:.2e} in L2", off);
+            return fmt::format("the parameters were not updated by the gradient: they are {:.2e} off in L2",
+                               off);
         return std::nullopt;
     }
 

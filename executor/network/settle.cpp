@@ -24,7 +24,7 @@ void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<v
         if (item.status == Status::infeasible)
             continue;
         if (lost) {
-            item.reason = gpu + " stopped answering before";
+            item.reason = gpu + " stopped answering in an earlier case";
             continue;
         }
         const auto failed = [&](const GpuError &error) {

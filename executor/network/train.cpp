@@ -175,9 +175,9 @@ void require_finite(const Parameters &parameters, const Network &network, const 
     for (std::size_t i = 0; i < parameters.size(); ++i)
         for (const double value : parameters[i])
             if (!std::isfinite(value))
-                throw UsageError(fmt::format("the training diverged: a parameter of {} is no number any "
-                                             "more; expected a --rate below {} "
-                                             "or a --momentum below {}, for example --rate {}",
+                throw UsageError(fmt::format("the training diverged: a parameter of {} is infinite or "
+                                             "not a number; expected a --rate below {} or a --momentum "
+                                             "below {}, for example --rate {}",
                                              network.operators[i].name, descent.rate, descent.momentum,
                                              descent.rate / 10.0));
 }

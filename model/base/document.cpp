@@ -449,7 +449,7 @@ std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::st
 namespace {
 
 /// The end of the message about a document whose schema is not the expected one: which verb writes it anew if
-/// another version of convcast wrote it, or else whether it is the right kind of file.
+/// another version of convcast wrote it, or else whether it is the right kind of file and what writes that.
 std::string advice_on_schema(std::string_view got, std::string_view expected) {
     struct Renewed {
         std::string_view kind;        ///< the schema without its version
@@ -475,7 +475,18 @@ std::string advice_on_schema(std::string_view got, std::string_view expected) {
     if (renewed != std::end(all))
         return fmt::format("another version of convcast wrote it{}; `convcast {}` writes it anew",
                            renewed->why, renewed->verb);
-    return kind == now ? "another version of convcast wrote it" : "is this the right kind of file?";
+    if (kind == now)
+        return "another version of convcast wrote it";
+    if (now == "convcast/run")
+        return "is this the right kind of file? `convcast predict` and `convcast run` write the right kind "
+               "with -o FILE";
+    const auto writer = std::find_if(std::begin(all), std::end(all), [&](const Renewed &its) {
+        return its.kind == now && its.replaced_by.empty();
+    });
+    return writer == std::end(all)
+               ? "is this the right kind of file?"
+               : fmt::format("is this the right kind of file? `convcast {}` writes the right kind",
+                             writer->verb);
 }
 
 } // namespace

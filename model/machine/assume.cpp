@@ -163,8 +163,10 @@ void set_number(GpuProfile &profile, const std::string &text) {
             scale_outer_products(profile, after / before);
     });
     if (!found)
-        throw UsageError("--set: a profile has no number '" + shortened(setting.name) + "'" +
-                         did_you_mean(setting.name, known) + " Example: --set dram_read_bandwidth=x2");
+        throw UsageError(
+            "--set: a profile has no number '" + shortened(setting.name) + "'" +
+            did_you_mean(setting.name, known) +
+            " Example: --set dram_read_bandwidth=x2. All numbers: convcast list --schema profile");
 }
 
 std::vector<std::string> numbers_to_set() {
@@ -215,7 +217,7 @@ std::string assume(GpuProfile &profile, const std::string &text) {
     });
     if (said.empty())
         throw UsageError("--assume: a profile has no number '" + name + "'" + did_you_mean(name, known) +
-                         " Example: --assume launch_floor=5e-6");
+                         " Example: --assume launch_floor=5e-6. All numbers: convcast list --schema profile");
     return said;
 }
 

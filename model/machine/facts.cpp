@@ -38,11 +38,12 @@ void CompiledWork::check(const FieldProblem &problem) const {
                                        {"per_warp", per_warp},
                                        {"per_warp_step", per_warp_step},
                                        {"merging", merging}})
-        require(value, 0.0, 1e6, field, "a count from 0 to a million, for example 1");
+        require(value, 0.0, 1e6, field, "a number from 0 to a million, for example 1");
     require(pace.copy_alu_share.value_or(0.0), 0.0, 1.0, "pace/copy_alu_share",
             "a share from 0 to 1, for example 0.5");
-    for (const double clocks : {pace.ffma_clocks, pace.other_clocks})
-        require(clocks, 1.0, 1e4, "pace", "clocks of an instruction from 1 to 10000, for example 2");
+    for (const auto &[field, clocks] :
+         {std::pair{"pace/ffma_clocks", pace.ffma_clocks}, {"pace/other_clocks", pace.other_clocks}})
+        require(clocks, 1.0, 1e4, field, "clocks of an instruction from 1 to 10000, for example 2");
     require(pace.constant_clocks, 0.0, 1e4, "pace/constant_clocks", "clocks from 0 to 10000, for example 40");
     require(pace.alu_share, 0.0, 1.0, "pace/alu_share", "a share from 0 to 1, for example 0.5");
 }

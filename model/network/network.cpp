@@ -137,8 +137,8 @@ void Network::check(const FieldProblem &problem) const {
         const std::string place = "operators/" + std::to_string(i);
         if (!is_operator_name(op.name))
             problem(place + "/name",
-                    "expected letters, digits and any of _ . / : - other than \"input\", for example "
-                    "\"conv1\"");
+                    "expected 1 to 200 characters of ASCII other than \"input\", without spaces and without "
+                    "any of + # = \" ' \\ , ; < > &, for example \"conv1\"");
         else if (!seen.emplace(op.name, i).second)
             problem(place + "/name", "\"" + op.name + "\" is the name of two operators; each needs its own");
         bool known = true;

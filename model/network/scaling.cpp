@@ -297,8 +297,9 @@ std::vector<DeviceSplit> splits_of(const Network &network) {
 
 void require_split_kernels(const Network &network) {
     if (splits_of(network).empty())
-        throw UsageError("no kernels split the network '" + network.id + "' over GPUs; there are some for " +
-                         join(networks_with_splits()) + ", as they ship");
+        throw UsageError("no kernels split the network '" + network.id +
+                         "' over GPUs; give one that has such kernels, as it ships: --network " +
+                         join(networks_with_splits(), " or --network "));
 }
 
 void require_split(const Network &network, DeviceSplit split) {

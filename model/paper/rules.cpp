@@ -68,7 +68,8 @@ Rules shape_rules(const ConvShape &shape, const GpuProfile &profile) {
         rules.redivided_map = again->map_shares;
         rules.redivided_bytes = again->moved_bytes;
         if (!again->exceeds_v_s)
-            rules.remarks.push_back("step 4: no division moves more than V_s; this one moves most");
+            rules.remarks.push_back(
+                "step 4: no division moves more than V_s bytes, so the one that moves the most is taken");
     }
     if (d.overruns_shared)
         rules.remarks.push_back(

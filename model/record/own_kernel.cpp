@@ -54,7 +54,7 @@ std::string untold(const OwnKernel &kernel, const ConvShape &s) {
     for (const auto &[name, size, usual] : shape_sizes)
         if (usual && s.*size != usual && !mentions(kernel, name))
             return "the shape's " + std::string(name) + " is " + std::to_string(s.*size) +
-                   ", of which the kernel is told nothing; if it does such shapes, put " + name +
+                   ", which is not passed to the kernel; if the kernel can compute such shapes, put " + name +
                    " among its \"parameters\"";
     return "";
 }
@@ -231,7 +231,7 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
     part.register_cap = registers;
     part.ctas_per_sm = resident_ctas(gpu, part.threads, registers, launch.shared_bytes + static_shared);
     if (part.ctas_per_sm < 1) {
-        assumptions.push_back("no CTA of it fits an SM: one is taken to");
+        assumptions.push_back("no CTA of it fits an SM; the forecast assumes that one does");
         part.ctas_per_sm = 1;
     }
     fill_schedule(part, gpu.limits);
@@ -260,7 +260,7 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
                 part.work.*field = counted->*field;
         if (!part.work.fmas)
             part.work.fmas = shape.fmas().value;
-        assumptions.emplace_back("time of the work that was counted");
+        assumptions.emplace_back("the forecast uses the work that was counted in a call");
     }
     // The work of the launch, in equal parts, as that of a step of one CTA.
     const double ctas = static_cast<double>(part.ctas),

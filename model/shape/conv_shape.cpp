@@ -25,9 +25,10 @@ std::int64_t take_number(const std::string &text, std::string_view &rest, const 
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
     if (error == std::errc::result_out_of_range)
-        reject(text, what + " is too large");
+        reject(text, what + " is too large; sizes are at most 2^40, and padding is at most 2^20");
     if (error != std::errc{} || rest.starts_with("-"))
-        reject(text, "expected a number for " + what + " at '" + std::string(rest) + "'");
+        reject(text, "expected a number for " + what + " " +
+                         (rest.empty() ? "at the end" : "at '" + std::string(rest) + "'"));
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return value;
 }
@@ -147,7 +148,7 @@ void ConvShape::validate() const {
         if (usual != 0 && this->*size < 1)
             fail("every size, stride and dilation must be at least 1");
         if (usual != 0 && this->*size > std::int64_t{1} << 40)
-            fail("a size is too large");
+            fail(std::string(name) + " is larger than 2^40");
     }
     if (pad_h < 0 || pad_w < 0 || pad_h > (1 << 20) || pad_w > (1 << 20))
         fail("padding must be between 0 and 1048576");

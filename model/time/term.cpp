@@ -83,12 +83,13 @@ std::optional<std::string> wrong_children(const Term &term) {
         const char *says;
     };
     constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
-    static constexpr Rule rules[] = {{TermKind::leaf, 0, 0, "a leaf has no children"},
-                                     {TermKind::pipeline, 3, 3, "a pipeline has three children"},
-                                     {TermKind::schedule, 2, 2, "a schedule has two children"},
-                                     {TermKind::scaled, 1, 1, "a scaled term has one child"},
-                                     {TermKind::queue, 2, any, "a queue has two children or more"},
-                                     {TermKind::alike, 2, any, "a queue has two children or more"}};
+    static constexpr Rule rules[] = {
+        {TermKind::leaf, 0, 0, "a leaf has no children"},
+        {TermKind::pipeline, 3, 3, "a pipeline has three children"},
+        {TermKind::schedule, 2, 2, "a schedule has two children"},
+        {TermKind::scaled, 1, 1, "a scaled term has one child"},
+        {TermKind::queue, 2, any, "a queue has two children or more"},
+        {TermKind::alike, 2, any, "a queue of like jobs has two children or more"}};
     const std::size_t count = term.children.size();
     for (const Rule &rule : rules)
         if (rule.kind == term.kind && (count < rule.least || count > rule.most))

@@ -624,7 +624,7 @@ class Answers(Cli):
         self.assertIn("not possible: filter_split, map_split", text)
         plain = self.ok("choose", "--shape", "n1c128h28w28k128r3s3").out
         self.assertEqual(plain.count("3xtf32"), 1, plain)
-        self.assertRegex(plain, r"(?m)^  else +on tensor cores implicit_gemm_3xtf32, 0\.\d\dx; --tensor-cores ranks it too$")
+        self.assertRegex(plain, r"(?m)^  otherwise +on tensor cores implicit_gemm_3xtf32, 0\.\d\dx; --tensor-cores ranks it too$")
         self.assertIn("3xtf32", self.ok("choose", "--shape", "n1c128h28w28k128r3s3", "--strategy", "implicit_gemm_3xtf32").out)
         times = [c["prediction"]["time_s"] for c in self.ok("choose", "--shape", MULTI, "--top", "40", "--json").json()["cases"]]
         self.assertEqual(times, sorted(times))
@@ -2447,7 +2447,7 @@ class Json(Cli):
         csv = (self.folder / "page" / "figures" / "ladder.csv").read_text()
         self.assertIn("one_kernel", csv)
         self.ok("report", recorded, "--figure", "ladder", "--width", "88mm", "-o", "ladder.svg")
-        self.refused(2, ["report", recorded, "--figure", "error_cdf", "-o", "e.svg"], "there are ladder, ladder_launches")
+        self.refused(2, ["report", recorded, "--figure", "error_cdf", "-o", "e.svg"], "figures with points: ladder, ladder_launches")
         self.refused(2, ["report", recorded, "--study", "chang_single"], "--study is for a run's cases")
         self.ok("predict", "--network", "alexnet", "--json", "-o", "alexnet.json")
         self.assertIn("alexnet, forecast for h200", self.ok("report", "alexnet.json", "-o", "layers").out)
@@ -2639,7 +2639,7 @@ class Json(Cli):
         self.assertEqual(len(rows), 3 * len(launches), "forecast, measured, and how far apart these are")
         end = max(float(row["x (time since the start of the call, \u00b5s)"]) for row in measured)
         self.assertAlmostEqual(end, 1e6 * whole["measured"]["time_s"], 3)  # untraced
-        self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
+        self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "figures with points: network_timeline")
 
     @unittest.skipUnless(RECORDED.is_dir(), "nothing recorded")
     def test_documents_of_networks_are_held_to_what_can_be(self):
@@ -4245,7 +4245,7 @@ class OwnKernels(Cli):
                 (("--kernel", "mine.cu", "--launch", "source=other.cu; grid=1; block=1"), 2, "--launch: 'source' is of launch files"),
                 (("--kernel", "mine.cu", "--launch", "grid=1; block=1; parameters=output,float:x"), 2, "--kernel mine.cu: parameters: expected a number"),
                 (("--kernel", "lost.json"), 3, "lost.json:6: /source: lost\x5cx01.cu: cannot be opened"),
-                (("--launch", "grid=1; block=1"), 2, "--launch is given 1 times for 0"),
+                (("--launch", "grid=1; block=1"), 2, "--launch was given 1 times, --kernel FILE.cu 0 times"),
                 (("--strategy", "own"), 2, "stands for the kernels of --kernel")):
             result = self.cli("predict", "--shape", self.SHAPE, *words)
             self.assertEqual((result.code, result.out), (code, ""), words)

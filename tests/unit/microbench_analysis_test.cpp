@@ -837,7 +837,7 @@ TEST(Analysis, ChecksCatchWhatCannotBe) {
         EXPECT_EQ(failed_checks(profile), wrong.fails) << wrong.probe << " x " << wrong.factor << "\n"
                                                        << failures(profile);
     }
-    // Sizes: of the caches by what the driver tells.
+    // Sizes: of the caches by what the driver states.
     RawSamples raw = whole;
     raw.limits.l2_bytes *= 3;
     raw.limits.shared_bytes_per_sm = 64 << 10, raw.limits.shared_bytes_per_cta = 63 << 10;

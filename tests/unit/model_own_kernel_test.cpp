@@ -133,7 +133,7 @@ TEST(OwnKernel, SaysWhichShapesItDoesNotDo) {
     OwnKernel kernel = sample();
     EXPECT_THAT(why(kernel, "n2c3h10w12k6r3s5"), HasSubstr("only shapes with k % 4 == 0"));
     EXPECT_THAT(why(kernel, "n2c3h10w12k8r3s5_pad1x0"),
-                HasSubstr("pad_h is 1, of which the kernel is told nothing"));
+                HasSubstr("pad_h is 1, which is not passed to the kernel"));
     EXPECT_THAT(why(kernel, "n2c3h10w12k8r3s5_f16"), HasSubstr("floats"));
     EXPECT_THAT(why(kernel, "n70000c1h9w9k8r3s3"), HasSubstr("70000 along z"));
     kernel.block = {"32", "64"};

@@ -235,7 +235,7 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
     for (std::size_t i = 0; i < std::min(most_listed, skipped.size()); ++i)
         list.remark("skipped " + skipped[i]);
     if (skipped.size() > most_listed)
-        list.remark(fmt::format("skipped {} more convolutions", skipped.size() - most_listed));
+        list.remark(fmt::format("skipped {} more nodes", skipped.size() - most_listed));
     std::vector<std::string> counted;
     for (const auto &[type, count] : others)
         counted.push_back(fmt::format("{} {}", count, type));
