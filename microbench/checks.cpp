@@ -71,7 +71,7 @@ class Checks {
     void at_most(std::string name, const std::string &what, double value, double limit, const char *unit,
                  const std::string &because) {
         add(std::move(name), value <= slack * limit,
-            fmt::format("{} is {:.5g} {}; expected at most {:.5g} {}: {}", what, value, unit, limit, unit,
+            fmt::format("{} is {:.5g} {}, to be at most {:.5g} {}: {}", what, value, unit, limit, unit,
                         because));
     }
 
@@ -84,7 +84,7 @@ class Checks {
     /// Checks that `one` is within the part `tolerance` of `other`: the same number found in two ways.
     void equal(const char *name, double one, double other, double tolerance, const std::string &text) {
         add(name, std::abs(one / other - 1.0) <= tolerance,
-            fmt::format("{}; expected to agree within {:.0f} %", text, 100.0 * tolerance));
+            fmt::format("{}; to agree within {:.0f} %", text, 100.0 * tolerance));
     }
 
     /// Clock, FFMA rate and peak against the driver's limits; FFMA latency against the rate of one warp.
@@ -150,7 +150,7 @@ class Checks {
         }
         if (words.size() > 1)
             add(name, wrong.empty(),
-                fmt::format("{} clk; expected to ascend: {}{}", join(words, ", "), because, wrong));
+                fmt::format("{} clk, to ascend: {}{}", join(words, ", "), because, wrong));
     }
 
     /// Latencies ascend from each level of memory to the next.
@@ -196,15 +196,16 @@ class Checks {
                          stated = static_cast<double>(raw_.limits.l2_bytes);
             const double part = seen / stated;
             add("l2_size", part >= least && part <= most,
-                fmt::format(
-                    "latency leaves that of L2 beyond {:.4g} B, {:.2f} of the {:.4g} B that the driver "
-                    "states{}; expected {} to {}: one SM uses all of it, or its half where L2 has two parts "
-                    "that both keep what it reads",
-                    seen, part, stated,
-                    part > half     ? ", all of it"
-                    : part >= least ? ", a half"
-                                    : "",
-                    least, most));
+                fmt::format("latency leaves that of L2 beyond {:.4g} B, {:.2f} of the {:.4g} B that the "
+                            "driver tells{}; "
+                            "to be {} to {}: one SM uses all of it, or its half where L2 has two parts that "
+                            "both keep "
+                            "what it reads",
+                            seen, part, stated,
+                            part > half     ? ", all of it"
+                            : part >= least ? ", a half"
+                                            : "",
+                            least, most));
         }
         // What the largest L1 has beside the largest shared memory: 28 KiB on compute capability 8.0 and 9.0,
         // 24 KiB on 8.6 (CUDA C++ Programming Guide, "Compute Capabilities").
@@ -212,13 +213,12 @@ class Checks {
         at_most("l1_size", "l1_seen_bytes", raw_.limits.shared_bytes_per_sm + beside_shared,
                 "L1 and shared memory are one memory, at most 32 KiB of it never shared");
         at_most("shared_per_sm", "shared_per_sm_seen_bytes", raw_.limits.shared_bytes_per_sm,
-                "what the driver states of an SM");
+                "what the driver tells of an SM");
         if (p_.shared_per_cta_seen_bytes)
             add("shared_per_cta",
                 p_.shared_per_cta_seen_bytes->value.value == raw_.limits.shared_bytes_per_cta,
-                fmt::format(
-                    "one CTA got {:.0f} B of shared memory, the driver states {} B; expected the same",
-                    p_.shared_per_cta_seen_bytes->value.value, raw_.limits.shared_bytes_per_cta));
+                fmt::format("one CTA got {:.0f} B of shared memory, the driver tells {} B; to be the same",
+                            p_.shared_per_cta_seen_bytes->value.value, raw_.limits.shared_bytes_per_cta));
     }
 
     /// Banks and bandwidth of shared memory against the documentation and against each other.
@@ -290,9 +290,8 @@ class Checks {
         }
         if (const std::optional<Line> line = fit_line(degrees, cycles); line && line->slope > 0.0)
             equal("conflict_cost_banks", p_.conflict_cost->value.value, line->slope, two_ways,
-                  fmt::format(
-                      "one more pass costs {:.4g} clk by conflicts of a chosen degree, {:.4g} clk by strides",
-                      p_.conflict_cost->value.value, line->slope));
+                  fmt::format("one way more costs {:.4g} clk by chosen conflicts, {:.4g} clk by strides",
+                              p_.conflict_cost->value.value, line->slope));
     }
 
     /// Checks the sector found by time against the one counted.
@@ -308,7 +307,7 @@ class Checks {
         add("sector_by_time", near(sector) || by_dram,
             fmt::format("time grows with the stride up to {:.4g} B a lane; sectors of {:.4g} B move between "
                         "L2 and SMs "
-                        "by counter{}; expected to agree with {} within 15 %",
+                        "by counter{}; to agree with {} within 15 %",
                         seen, sector,
                         from_dram.evidence ? fmt::format(", {:.4g} B from DRAM", from_dram.evidence->value)
                                            : "",
@@ -323,8 +322,9 @@ class Checks {
         const double stream = p_.stream_launch_period->value.value,
                      graph = p_.graph_launch_period->value.value;
         add("launch_period_order", stream >= noise * graph,
-            fmt::format("a kernel each {:.4g} us from a stream, each {:.4g} us from a graph; the graph is "
-                        "expected to be no slower, since it spares the host's part",
+            fmt::format("a kernel each {:.4g} us from a stream, each {:.4g} us from a graph, which is to be "
+                        "no slower: it "
+                        "spares the host's part",
                         stream * 1e6, graph * 1e6));
     }
 

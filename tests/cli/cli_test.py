@@ -225,7 +225,7 @@ class Golden(Cli):
                 "chang.json.gz", "regime_map.json.gz", "boundaries.json.gz", "ladders/fashion_mnist_b1.json",
                 "networks_whole/resnet50_b1.json", "scaling/two_gpus.json"))):
             error = self.cli("report", document, "--figure", "nothing", "-o", "x.svg").err
-            drawn = re.search(r"there are (.*)", error)[1].split(", ")
+            drawn = re.search(r"figures with points: (.*)", error)[1].split(", ")
             self.assertEqual({name for name in drawn if not name.startswith("timeline_")} - offered, set(), document)
 
     def test_every_option_that_an_error_names_is_in_the_help(self):
@@ -2337,7 +2337,7 @@ class Json(Cli):
         for width in ("88", "3mm", "wide", "nanmm"):
             self.refused(2, ["report", measured, "--figure", "error_cdf", "--width", width, "-o", "x.svg"], width, "88mm")
         forecast = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out_bytes
-        self.refused(2, ["report", "-", "--figure", "error_cdf", "-o", "x.svg"], "is empty", "there", stdin=forecast)
+        self.refused(2, ["report", "-", "--figure", "error_cdf", "-o", "x.svg"], "is empty", "figures with points: waterfall", stdin=forecast)
         self.refused(3, ["report", measured, "--figure", "error_cdf", "-o", "nowhere/x.svg"], "nowhere")
         self.assertEqual(self.files(), before)
 
@@ -2901,7 +2901,7 @@ class Usage(Cli):
             (["predict", "stray", "--shape", SINGLE], "--shape were both given", "already says what to predict"),
             (["predict", "-", "--shape", SINGLE], "--shape were both given"),
             (["report", "a", "b"], "unexpected word 'b'"),
-            (["predict", "--shape"], "--shape", "argument", "--help"),
+            (["predict", "--shape"], "--shape", "needs a value", "--help"),
             (["predict", "--json=1", "--shape", SINGLE], "--json"),
             (["run", "--gpu", "toy", "--gpu", "k40m", "--shape", SINGLE], "gpu", "more than once"),
             (["predict"], "no shape", "--shape n1c", "--study"),
